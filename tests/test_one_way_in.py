@@ -170,7 +170,7 @@ def working_here(monkeypatch):
     def start(_: Workforce, job: Any) -> None:
         with warnings.catch_warnings():
             do_job(job)
-        assert [event["how"] for event in job.log.all if event["kind"] == "end"] == ["done"]
+        assert [event["how"] for event in job.events if event["kind"] == "end"] == ["done"]
 
     monkeypatch.setattr(Workforce, "start", start)
 

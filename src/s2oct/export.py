@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from s2oct.output.model_files.file import load as load
     from s2oct.output.model_files.file import read_model as read_model
     from s2oct.output.model_files.file import save as save
-    from s2oct.output.plots.estimates import EstimatesDisplay as EstimatesDisplay
-    from s2oct.output.plots.estimates import plot_estimates as plot_estimates
+    from s2oct.output.plots.curves import ProgressDisplay as ProgressDisplay
+    from s2oct.output.plots.curves import SimplicityDisplay as SimplicityDisplay
+    from s2oct.output.plots.curves import TotalsPathDisplay as TotalsPathDisplay
+    from s2oct.output.plots.curves import plot_progress as plot_progress
+    from s2oct.output.plots.curves import plot_simplicity as plot_simplicity
+    from s2oct.output.plots.curves import plot_totals_path as plot_totals_path
     from s2oct.output.plots.partition import PartitionDisplay as PartitionDisplay
     from s2oct.output.plots.partition import plot_partition as plot_partition
-    from s2oct.output.plots.progress import ProgressDisplay as ProgressDisplay
-    from s2oct.output.plots.progress import plot_progress as plot_progress
-    from s2oct.output.plots.simplicity import SimplicityDisplay as SimplicityDisplay
-    from s2oct.output.plots.simplicity import plot_simplicity as plot_simplicity
-    from s2oct.output.plots.totals import TotalsDisplay as TotalsDisplay
-    from s2oct.output.plots.totals import plot_totals as plot_totals
-    from s2oct.output.plots.totals_path import TotalsPathDisplay as TotalsPathDisplay
-    from s2oct.output.plots.totals_path import plot_totals_path as plot_totals_path
+    from s2oct.output.plots.shares import EstimatesDisplay as EstimatesDisplay
+    from s2oct.output.plots.shares import TotalsDisplay as TotalsDisplay
+    from s2oct.output.plots.shares import plot_estimates as plot_estimates
+    from s2oct.output.plots.shares import plot_totals as plot_totals
     from s2oct.output.plots.tree import TreeDisplay as TreeDisplay
     from s2oct.output.plots.tree import plot_tree as plot_tree
     from s2oct.output.report.page import report_html as report_html

@@ -215,7 +215,7 @@ def fitted(asked, session, monkeypatch):
     """A session with the folder of a fit whose process is this one."""
 
     def start(_, job):
-        job.say_who()
+        job.write_process()
 
     monkeypatch.setattr(Workforce, "start", start)
     answer = asked("POST", f"api/sessions/{session}/fits", {"label": "employed", "roles": {"person": "id"}})
@@ -240,5 +240,5 @@ def test_no_more_jobs_run_at_once_than_the_machine_can_bear(asked, fitted):
         answer = asked("POST", f"api/sessions/{fitted}/{path}", body)
         assert answer.status == 429
         assert names(answer.json["message"], "stop")
-    StoredJob(asked.desk.store.get(fitted).job("1")).log.append("end", how="done")
+    StoredJob(asked.desk.store.get(fitted).job("1")).log("end", how="done")
     assert asked("POST", f"api/sessions/{fitted}/fits", choices).status == 200

@@ -8,7 +8,7 @@ import jinja2
 import pytest
 
 from s2oct.errors import MissingExtra
-from s2oct.output.pages import Page
+from s2oct.output.pages import page_template
 from tests.messages import naming
 
 
@@ -28,7 +28,7 @@ def room(tmp_path, monkeypatch):
 
 
 def page_of(room):
-    return Page(room, "letter", {"loud": lambda text: str(text).upper()})
+    return page_template(room, "letter", {"loud": lambda text: str(text).upper()})
 
 
 def test_page_has_the_base_the_shared_style_and_its_own_style_after_it(room):

@@ -25,7 +25,11 @@ from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
 
-# What is wrong with the choices of a user, each at the field that it belongs to.
+NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
+"""Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
+
+TYPED_TOTALS = "typed-totals.csv"
+"""What the table of totals that were typed is called."""
 
 PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
@@ -105,27 +109,13 @@ class Complaints:
             self.found.append(entry)
 
 
-# What a user of the page chose, read from JSON and checked, and the request for a fit that it makes.
-
-NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
-"""Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
-
-
 class Malformed(InvalidProblem):
     """A request that the page itself would not send."""
 
 
 @dataclass(frozen=True)
-class GridRow:
-    """Totals of one domain as typed: its cells in the columns of the domains, and a text for each class."""
-
-    domain: tuple[str, ...]
-    amounts: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class TotalChoices:
-    """What is known about totals, as typed."""
+    """What is known about totals, as typed; a row has the cells of a domain, and a text for each class."""
 
     form: str = NO_TOTALS
     of_all: bool = False
@@ -133,7 +123,7 @@ class TotalChoices:
     amounts: Mapping[str, str] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     keeps_domains: bool = False
-    rows: tuple[GridRow, ...] = ()
+    rows: tuple[tuple[tuple[str, ...], Mapping[str, str]], ...] = ()
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
@@ -143,7 +133,7 @@ class TotalChoices:
     @property
     def is_typed(self) -> bool:
         """Whether any total is typed that is to be typed."""
-        rows = {BY_CLASS: (self.amounts,), GRID: tuple(row.amounts for row in self.rows)}.get(self.form)
+        rows = {BY_CLASS: (self.amounts,), GRID: tuple(amounts for _, amounts in self.rows)}.get(self.form)
         return rows is None or any(text.strip() for amounts in rows for text in amounts.values())
 
 
@@ -217,14 +207,14 @@ class PageChoices:
 
 def write_grid(totals: TotalChoices, file: Path) -> None:
     """Write totals that were typed by domain as a table: a row for each domain, a column for each class."""
-    classes = list(dict.fromkeys(name for row in totals.rows for name in row.amounts))
+    classes = list(dict.fromkeys(name for _, amounts in totals.rows for name in amounts))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*totals.by, *classes])
-    for row in totals.rows:
-        amounts = [row.amounts.get(name, "").strip() for name in classes]
-        if any(amounts):
-            writer.writerow([*row.domain, *amounts])
+    for domain, amounts in totals.rows:
+        texts = [amounts.get(name, "").strip() for name in classes]
+        if any(texts):
+            writer.writerow([*domain, *texts])
     write_whole(file, text.getvalue())
 
 
@@ -280,7 +270,7 @@ def _totals(given: object) -> TotalChoices:
         _texts(entries.get("amounts"), "amounts"),
         _list(entries.get("by"), "columns of domains"),
         _flag(entries, "keeps_domains"),
-        tuple(GridRow(_list(row.get("domain"), "a domain"), _texts(row.get("amounts"), "amounts")) for row in read),
+        tuple((_list(row.get("domain"), "a domain"), _texts(row.get("amounts"), "amounts")) for row in read),
     )
 
 
@@ -317,12 +307,6 @@ def _flag(entries: Mapping[str, Any], name: str) -> bool:
     return given
 
 
-# The command line that repeats what the page was asked for.
-
-TYPED_TOTALS = "typed-totals.csv"
-"""What the table of totals that were typed is called."""
-
-
 def command_line(session: StoredSession, choices: PageChoices, order: Mapping[str, Any]) -> str:
     """Write the command that gives the same model; files have the names that their user knows."""
     totals = order.get("totals_name") or TYPED_TOTALS
@@ -331,13 +315,8 @@ def command_line(session: StoredSession, choices: PageChoices, order: Mapping[st
 
 def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
     """The options of `s2oct fit` for these choices."""
-    return [
-        *("--label", choices.label or ""),
-        *_columns(choices),
-        *_total_options(choices, totals_name),
-        *_dialect_options(choices),
-        *_parameters(choices),
-    ]
+    columns, totals = _columns(choices), _total_options(choices, totals_name)
+    return ["--label", choices.label or "", *columns, *totals, *_dialect_options(choices), *_parameters(choices)]
 
 
 def _columns(choices: PageChoices) -> Iterator[str]:
@@ -384,11 +363,9 @@ def _parameters(choices: PageChoices) -> Iterator[str]:
 
 def _dialect_options(choices: PageChoices) -> Iterator[str]:
     dialect = choices.dialect
-    named = (
-        *(("--delimiter", dialect.delimiter), ("--encoding", dialect.charset), ("--decimal", dialect.decimal)),
-        ("--sheet", choices.sheet),
-    )
-    for option, value in named:
+    options = ("--delimiter", "--encoding", "--decimal", "--sheet")
+    values = (dialect.delimiter, dialect.charset, dialect.decimal, choices.sheet)
+    for option, value in zip(options, values, strict=True):
         if value is not None:
             yield from (option, value)
     for mark in dialect.missing:

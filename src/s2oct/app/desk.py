@@ -6,31 +6,22 @@ import json
 import shutil
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import TYPED_TOTALS, Complaints, Malformed, read_choices
+from s2oct.app.choices import TYPED_TOTALS, UPLOADED, Complaints, Malformed, read_choices
 from s2oct.app.jobs import END, StoredJob, Workforce
-from s2oct.app.journey import ReadTable, get_ready_for_rows, look, read_table, row_path, rows_of_leaf, totals_file
+from s2oct.app.journey import get_ready_for_rows, look, read_table, row_path, rows_of_leaf, totals_file
 from s2oct.app.store import SessionStore, StoredSession
 from s2oct.errors import InvalidProblem, S2OCTError
+from s2oct.tables.source import Source
 from s2oct.wording import brief
 
-FILES = {
-    "model.json": "model.json",
-    "report.html": "report.html",
-    "completed.csv": "completed.csv",
-    "completed.parquet": "completed.parquet",
-    "predict.sql": "predict.sql",
-    "predict.R": "predict.R",
-    "tree.svg": "tree.svg",
-    "estimates.csv": "estimates.csv",
-    "estimates.parquet": "estimates.parquet",
-    "typed-totals.csv": "totals.csv",
-}
+_SAME = ("model.json", "report.html", "completed.csv", "completed.parquet", "predict.sql", "predict.R", "tree.svg")
+FILES = {name: name for name in (*_SAME, "estimates.csv", "estimates.parquet")} | {TYPED_TOTALS: "totals.csv"}
 """Downloads of a job by name, and the file of each; nothing else leaves the folder of a job."""
 
 MOST_REPLICATES = 5000
+"""Replicates that estimates may ask for."""
 
 MOST_JOBS = 4
 """Jobs that run at a time: each has a process of its own, with the table in its memory."""
@@ -66,7 +57,7 @@ class Desk:
 
     def is_running(self, job: StoredJob) -> bool:
         """Whether a job still works."""
-        return job.log.ending is None and self.workforce.is_alive(job)
+        return job.ending is None and self.workforce.is_alive(job)
 
     def open(self, session: StoredSession) -> dict[str, Any]:
         """Everything that the page needs to show a session."""
@@ -82,7 +73,7 @@ class Desk:
 
     def job_state(self, job: StoredJob) -> dict[str, Any]:
         """What a job was asked for, how it ended, and which downloads it has."""
-        order, events = job.order, job.log.all
+        order, events = job.order, job.events
         ending = next((event for event in events if event["kind"] == END), None)
         if ending is not None:
             self.workforce.prepare()  # for the next one
@@ -118,9 +109,8 @@ class Desk:
             return {"complaints": view["complaints"]}
         return self._start(session, {"job": "fit", "choices": given})
 
-    def start_more(self, session: StoredSession, fit: str, asked: dict[str, Any]) -> dict[str, Any]:
+    def start_more(self, session: StoredSession, of: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """Start estimates or a comparison for an earlier fit."""
-        of = StoredJob(session.job(fit))
         kind, by = asked.get("job"), asked.get("by") or []
         if kind not in ("estimates", "rivals"):
             raise Malformed(f"Expected estimates or rivals, got {kind!r}.")
@@ -129,29 +119,31 @@ class Desk:
             raise Malformed(f"Expected a number of replicates from 2 to {MOST_REPLICATES}, got {replicates!r}.")
         if not isinstance(by, list) or not all(isinstance(name, str) for name in by):
             raise Malformed(f"Expected columns of domains, got {by!r}.")
-        order = {"job": kind, "of": fit, "by": by, "replicates": replicates, "confidence": 0.95}
-        return self._start(session, of.order | order, totals=of.folder)
+        order = {"job": kind, "of": of.folder.name, "by": by, "replicates": replicates, "confidence": 0.95}
+        return self._start(session, of.order | order, of)
 
-    def _start(self, session: StoredSession, order: dict[str, Any], totals: Path | None = None) -> dict[str, Any]:
+    def _start(self, session: StoredSession, order: dict[str, Any], of: StoredJob | None = None) -> dict[str, Any]:
+        """Start a job, with the totals of an earlier fit or those of the session."""
         with self._starting:
-            self._refuse_more_jobs()
-            return self._start_now(session, order, totals)
+            jobs = [StoredJob(folder) for session in self.store.all() for folder in session.jobs]
+            if sum(map(self.is_running, jobs)) >= MOST_JOBS:
+                raise Busy(f"{MOST_JOBS} jobs are running, the most at a time: wait until one has ended, or stop one.")
+            choices = read_choices(order["choices"])
+            named = (session.state.get("totals") or {}).get("name") if choices.totals.form == UPLOADED else None
+            job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
+            if of is None:
+                totals = totals_file(session, choices, job.folder)
+                file = None if totals is None else totals.path
+            else:
+                file = next(of.folder.glob("totals.*"), None)
+            if file is not None:
+                shutil.copyfile(file, job.folder / f"totals{''.join(file.suffixes)}")
+            self.workforce.start(job)
+            return {"number": job.folder.name, **self.job_state(job)}
 
-    def _refuse_more_jobs(self) -> None:
-        jobs = [StoredJob(folder) for session in self.store.all() for folder in session.jobs]
-        if sum(map(self.is_running, jobs)) >= MOST_JOBS:
-            raise Busy(f"{MOST_JOBS} jobs are running, the most at a time: wait until one has ended, or stop one.")
-
-    def _start_now(self, session: StoredSession, order: dict[str, Any], totals: Path | None) -> dict[str, Any]:
-        choices = read_choices(order["choices"])
-        named = (session.state.get("totals") or {}).get("name") if choices.totals.form == "file" else None
-        job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
-        written = totals_file(session, choices, job.folder) if totals is None else None
-        file = next(totals.glob("totals.*"), None) if totals is not None else written and written.path
-        if file is not None:
-            shutil.copyfile(file, job.folder / f"totals{''.join(file.suffixes)}")
-        self.workforce.start(job)
-        return {"number": job.folder.name, **self.job_state(job)}
+    def stop(self, job: StoredJob) -> None:
+        """Ask a job to stop and keep its best tree."""
+        self.workforce.stop(job)
 
     def result(self, job: StoredJob) -> dict[str, Any]:
         """The result of a job, with the simpler trees and the assessment if they are there."""
@@ -172,7 +164,8 @@ class Desk:
         if not isinstance(leaves, list):
             raise Malformed(f"Expected a list of leaves, got {brief(leaves)}.")
         tree, first, *leaves = map(_number, [asked.get("tree", 0), asked.get("first", 0), *leaves])
-        return rows_of_leaf(self._table(session, job), job.folder, tree, leaves, first)
+        _, rows = self._table(session, job)
+        return rows_of_leaf(rows, job.folder, tree, leaves, first)
 
     def row_path(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
         """The way of a row, or what is wrong with the question."""
@@ -180,7 +173,8 @@ class Desk:
         if not isinstance(cells, dict) or not all(isinstance(text, str) for text in cells.values()):
             raise Malformed(f"Expected texts of cells by column, got {brief(cells)}.")
         try:
-            return row_path(self._table(session, job), job.folder, tree, asked)
+            source, _ = self._table(session, job)
+            return row_path(source, job.folder, tree, asked)
         except InvalidProblem as error:
             return _only_complaint("row", error)
 
@@ -192,7 +186,7 @@ class Desk:
                 self.workforce.kill(job)
         self.store.delete(session.id)
 
-    def _table(self, session: StoredSession, job: StoredJob) -> ReadTable:
+    def _table(self, session: StoredSession, job: StoredJob) -> tuple[Source, Any]:
         choices = read_choices(job.order["choices"])
         return read_table(session.table, choices.dialect, choices.sheet)
 

@@ -1,4 +1,7 @@
-"""The process of a job: a fit, estimates or a comparison, and its result as the page shows it."""
+"""The process of a job: a fit, estimates or a comparison, and its result as the page shows it.
+
+It imports everything, waits for the folder of its job, does the job, and ends.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +13,40 @@ import threading
 import time
 import traceback
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from s2oct.app.choices import command_line, in_terms_of_the_page, read_choices, worded
-from s2oct.app.jobs import DONE, END, FAILED, STOPPED, Ordered, StoredJob
-from s2oct.app.store import StoredSession
+from s2oct.app.choices import (
+    GRID,
+    UPLOADED,
+    PageChoices,
+    command_line,
+    in_terms_of_the_page,
+    read_choices,
+    worded,
+)
+from s2oct.app.jobs import DONE, END, FAILED, READING, STOPPED, StoredJob
+from s2oct.app.store import StoredSession, UserFile
 from s2oct.errors import AssessmentStopped, S2OCTError
 from s2oct.estimates.assessment import Assessment
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import FittedRows, read_fit, see_totals
 from s2oct.files import write_whole
-from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
+from s2oct.fit.simplicity import SimplicityPath
 from s2oct.looks import class_colour, short_sets, text_on
 from s2oct.output.exports.r import tree_to_r
 from s2oct.output.model_files.file import model_to_json
 from s2oct.output.model_files.model import Model, fitted_model, query_of
 from s2oct.output.pages import svg_file
 from s2oct.output.plots.tree import TreeDisplay
-from s2oct.output.report.assessment import CAVEATS
-from s2oct.output.report.data import Sample, describe_certificate, describe_sample, give_verdict
-from s2oct.output.report.leaves import describe_leaves
+from s2oct.output.report.claims import describe_certificate, give_verdict
 from s2oct.output.report.page import write_table_report
+from s2oct.output.report.sample import CAVEATS, describe_sample
+from s2oct.output.report.trees import describe_leaves
 from s2oct.p2.proof import INTERRUPTED, Moment
 from s2oct.tables.partly_labeled import domain_of_rows, margin_name
 from s2oct.tables.target import write_table
@@ -42,167 +54,106 @@ from s2oct.trees.features import columns_of
 from s2oct.trees.rounding import Leaf, Split, as_rules, pruned, rule_lines, rule_text
 from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.comparison import compare_encoded
-from s2oct.workflow.encoded_table import EncodedTable
+from s2oct.workflow.encoded_table import EncodedTable, encode_table
 from s2oct.workflow.fitted_table import FittedTable, estimates_table, fit_encoded
 
-# What the page shows of a fit: the tree, totals, bias before and after, the certificate, simpler trees.
+EVENTS_A_SECOND, LOOKS_A_SECOND = 4, 20
+"""Most events that a fit writes in a second, and how often its process looks for a request to stop."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TreeViews:
-    """Trees over the rows of one fit, as the page draws them; what single rows need of them is kept in a folder."""
+class Ordered:
+    """A job with its session, its order, the choices that it is about, and the request to stop."""
 
-    rows: FittedRows
-    folder: Path
+    session: StoredSession
+    job: StoredJob
+    order: Mapping[str, Any]
+    choices: PageChoices
+    stop: threading.Event
 
-    def fitted(self) -> dict[str, Any]:
-        """The fitted tree, which is number 0."""
-        return self._view(self.rows, 0)
+    def encoded(self) -> EncodedTable:
+        """Read and encode the table of the session, with totals by domain as they were when the job was ordered."""
+        self.job.log("stage", stage=READING)
+        file = next(self.job.folder.glob("totals.*"), None) if self.choices.totals.form in (GRID, UPLOADED) else None
+        totals = None if file is None else UserFile(file, self.order["totals_name"])
+        return encode_table(self.choices.request(self.session.table, totals))
 
-    def path(self, path: SimplicityPath) -> list[dict[str, Any]]:
-        """The trees from the simplest to the richest, the fitted one where it belongs."""
-        return [self._step(step, number, path) for number, step in enumerate(path.with_fitted, 1)]
-
-    def _step(self, step: SimplicityStep, number: int, path: SimplicityPath) -> dict[str, Any]:
-        rows, is_fitted = replace(self.rows, tree=step.tree), step is path.fitted
-        return self._view(rows, 0 if is_fitted else number) | {
-            "n_terms": step.n_terms,
-            "n_splits": step.n_splits,
-            "agreement": _or_none(step.agreement),
-            "accuracy": _or_none(step.accuracy),
-            "accuracy_se": _or_none(step.accuracy_se),
-            "is_recommended": step is path.recommended,
-            "rows_off": step.rows_off,
-            "term_price": step.term_price,
-            "is_fitted": is_fitted,
-        }
-
-    def _view(self, rows: FittedRows, number: int) -> dict[str, Any]:
-        tree, root = rows.tree, pruned(rows.tree)
-        cards = {leaf.node: card for leaf, card in zip(root.leaves, describe_leaves(rows), strict=True)}
-        np.savez(
-            self.folder / f"tree-{number}.npz",
-            omega=tree.omega,
-            gamma=tree.gamma,
-            leaf_classes=tree.leaf_classes,
-            depth=tree.topology.depth,
-            leaf=rows.leaf,
-        )
-
-        def part(here: Leaf | Split) -> dict[str, Any]:
-            if isinstance(here, Split):
-                rule = rule_text(tree, here.node, rows.features)
-                sides = {"holds": part(here.left), "fails": part(here.right)}
-                return {"node": here.node, "rule": short_sets(rule), "whole_rule": rule, **sides}
-            colour = class_colour(here.class_index)
-            look = {"colour": colour, "ink": text_on(colour)}
-            return {"leaves": list(here.ids), **dataclasses.asdict(cards[here.node]), **look}
-
-        return {
-            "number": number,
-            "rules": "\n".join(rule_lines(tree, rows.features, rows.class_names)),
-            "root": part(root),
-        }
+    def write(self, name: str, view: Any) -> None:
+        """Write what the page shows."""
+        write_whole(self.job.folder / f"{name}.json", json.dumps(view))
 
 
-def result_view(fitted: FittedTable, views: TreeViews, command: str) -> dict[str, Any]:
-    """What the page shows of a fit once it has ended."""
-    clf, rows = fitted.classifier, views.rows
-    certificate, names = clf.certificate_, rows.class_names
-    seen = see_totals(clf, rows, fitted.encoded.known)
-    sample = describe_sample(rows, seen)
-    depth = rows.tree.topology.depth
-    return {
-        "classes": list(names),
-        "tree": views.fitted(),
-        "sample": _sample_view(sample),
-        "certificate": {
-            "ended": certificate.ended,
-            "seconds": certificate.seconds,
-            "verdict": dataclasses.asdict(give_verdict(certificate, depth, names)),
-            "sentences": list(certificate.sentences(clf.classes_.tolist())),
-            **dataclasses.asdict(describe_certificate(certificate, depth, clf.C, names)),
-            "n_contradicted": certificate.n_contradicted,
-            "n_against_guide": certificate.n_against_guide,
-            "depth": depth,
-        },
-        "notes": [in_terms_of_the_page(note) for note in fitted.notes],
-        "has_given_totals": bool(fitted.encoded.known.stated.tables) and not fitted.encoded.known.stated.is_default,
-        "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
-        "stability_note": clf.stability_note_,
-        "can_be_assessed": clf.can_be_assessed or certificate.ended == INTERRUPTED,
-        "command": command,
-        "ids": list(fitted.table.roles.ids),
-        "rule_columns": _columns_in_rules(fitted),
-        "domain_columns": [name for name in fitted.table.cells.column_names if name != fitted.table.roles.label],
-    }
+def main() -> None:
+    """Wait for the folder of a job, and do the job."""
+    folder = sys.stdin.readline().strip()
+    if folder:
+        do_job(StoredJob(Path(folder)))
 
 
-def assessment_view(found: Assessment) -> dict[str, Any]:
-    """What the page shows of an assessment."""
-    return {
-        "accuracy": found.accuracy,
-        "low": found.interval[0],
-        "high": found.interval[1],
-        "chance": found.chance,
-        "n_labels": found.n_labels,
-        "n_folds": found.n_folds,
-        "agreed": _or_none(found.agreed),
-        "agreed_accuracy": _or_none(found.agreed_accuracy),
-        "agreed_accuracy_se": _or_none(found.agreed_accuracy_se),
-        "cautions": [in_terms_of_the_page(caution) for caution in found.new_cautions],
-        "classes": [
-            {
-                "name": str(line.label),
-                "n_labels": line.n_labels,
-                "share": line.share,
-                "recall": _or_none(line.recall),
-                "recall_se": _or_none(line.recall_se),
-                "precision": _or_none(line.precision),
-                "precision_se": _or_none(line.precision_se),
-            }
-            for line in found.per_class
-        ],
-    }
+def do_job(job: StoredJob) -> None:
+    """Do a job, and let its log end with how it went."""
+    job.write_process()
+    warnings.simplefilter("ignore")  # notes of a fit are part of its result
+    session = StoredSession(job.folder.parents[1])
+    try:
+        order = job.order
+        ordered = Ordered(session, job, order, read_choices(order["choices"]), _watch(job.stop_file))
+        WORK[order["job"]](ordered)
+    except (S2OCTError, OSError, MemoryError) as error:
+        job.log(END, how=FAILED, message=worded(error))
+    except Exception:
+        (job.folder / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        job.log(END, how=FAILED, message="The fit ended with an error of the program.")
+    else:
+        job.log(END, how=STOPPED if job.stop_file.exists() else DONE)
 
 
-def _or_none(value: float) -> float | None:
-    """A number that JSON has."""
-    return None if math.isnan(value) else value
+def _watch(file: Path) -> threading.Event:
+    """An event that is set once a file is there, or its folder is gone and nobody can ask for a stop any more."""
+    is_there = threading.Event()
+
+    def look() -> None:
+        while file.parent.exists() and not file.exists():
+            time.sleep(1 / LOOKS_A_SECOND)
+        is_there.set()
+
+    threading.Thread(target=look, daemon=True).start()
+    return is_there
 
 
-def _sample_view(sample: Sample) -> dict[str, Any]:
-    found = dataclasses.asdict(sample)
-    for line, shown in zip(sample.classes, found["classes"], strict=True):
-        shown["missed"] = line.missed
-    n_met, n_totals = sample.n_met
-    return found | {"n_met": n_met, "n_totals": n_totals, "has_total": sample.has_total}
-
-
-def _columns_in_rules(fitted: FittedTable) -> list[str]:
-    """The columns that some rule uses, in the order of the table."""
-    used = np.flatnonzero(fitted.classifier.tree_.omega.any(axis=0)).tolist()
-    return list(columns_of(fitted.classifier._features()[j] for j in used))
-
-
-# A fit in its own process: what it says on its way, and the files that it leaves behind.
-
-_EVENTS_A_SECOND = 4
+def run_fit(ordered: Ordered) -> None:
+    """Fit the tree; show it as soon as it is there, then write what takes longer."""
+    job, folder = ordered.job, ordered.job.folder
+    encoded = ordered.encoded()
+    with FitReporter(job, encoded) as reporter:
+        fitted = fit_encoded(encoded, stop=ordered.stop.is_set, listener=reporter)
+    rows = read_fit(fitted.classifier, fitted.features, fitted.encoded.known)
+    command = command_line(ordered.session, ordered.choices, ordered.order)
+    model = fitted_model(fitted)
+    write_whole(folder / "model.json", model_to_json(model))
+    ordered.write("result", {"command": command, "tree": tree_view(rows, 0, folder), **result_view(fitted, rows)})
+    job.log("result")
+    write_exports(fitted, model, folder)
+    job.log("prepared", what="exports")
+    assessed = assess_trees(fitted.classifier, rows, ordered)
+    job.log("stage", stage="writing the report")
+    name = ordered.session.name
+    write_table_report(fitted, folder / "report.html", command=command, data_name=name, assess=assessed)
+    job.log("prepared", what="report")
 
 
 class FitReporter:
     """Writes stages, costs and the best tree of a fit to the log of its job, a few times a second at most."""
 
-    def __init__(self, ordered: Ordered, encoded: EncodedTable) -> None:
-        self._log, self._encoded = ordered.job.log, encoded
+    def __init__(self, job: StoredJob, encoded: EncodedTable) -> None:
+        self._job, self._encoded = job, encoded
         self._moment: Moment | None = None
         self._tree: ObliqueTree | None = None
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._write_often, daemon=True)
         self._rows = encoded.known.of_counted(encoded.rows)
 
     def __enter__(self) -> FitReporter:
-        self._thread.start()
+        threading.Thread(target=self._write_often, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -211,7 +162,7 @@ class FitReporter:
 
     def stage(self, name: str) -> None:
         """Note a part of the work."""
-        self._log.append("stage", stage=name)
+        self._job.log("stage", stage=name)
 
     def progress(self, moment: Moment) -> None:
         """Note a cost."""
@@ -222,11 +173,11 @@ class FitReporter:
         self._tree = tree
 
     def _write_often(self) -> None:
-        while not self._over.wait(1 / _EVENTS_A_SECOND):
+        while not self._over.wait(1 / EVENTS_A_SECOND):
             moment, self._moment = self._moment, None
             tree, self._tree = self._tree, None
             if moment is not None:
-                self._log.append("progress", cost=moment.objective, bound=moment.lower_bound, seconds=moment.seconds)
+                self._job.log("progress", cost=moment.objective, bound=moment.lower_bound, seconds=moment.seconds)
             if tree is not None:
                 self._write_tree(tree)
 
@@ -236,54 +187,80 @@ class FitReporter:
         off = known.targets.rows_off(tree.predict(self._rows[~known.is_labeled]), known.unlabeled_sizes)
         classes = [str(label) for label in known.classes.tolist()]
         rules = "\n".join(rule_lines(tree, self._encoded.encoding.described, classes))
-        self._log.append("tree", rules=rules, rows_off=float(off))
+        self._job.log("tree", rules=rules, rows_off=float(off))
 
 
-def run_fit(ordered: Ordered) -> None:
-    """Fit the tree; show it as soon as it is there, then write what takes longer."""
-    folder, log = ordered.job.folder, ordered.job.log
-    encoded = ordered.encoded()
-    with FitReporter(ordered, encoded) as reporter:
-        fitted = fit_encoded(encoded, stop=ordered.stop.is_set, listener=reporter)
-    views = TreeViews(read_fit(fitted.classifier, fitted.features, fitted.encoded.known), folder)
-    command = command_line(ordered.session, ordered.choices, ordered.order)
-    model = fitted_model(fitted)
-    write_whole(folder / "model.json", model_to_json(model))
-    write_whole(folder / "result.json", json.dumps(result_view(fitted, views, command)))
-    log.append("result")
-    write_exports(fitted, model, folder)
-    log.append("prepared", what="exports")
-    assessed = assess_trees(fitted.classifier, views, ordered)
-    log.append("stage", stage="writing the report")
-    name = ordered.session.name
-    write_table_report(fitted, folder / "report.html", command=command, data_name=name, assess=assessed)
-    log.append("prepared", what="report")
+def tree_view(rows: FittedRows, number: int, folder: Path) -> dict[str, Any]:
+    """A tree as the page draws it; what single rows need of it is kept in a folder under its number."""
+    tree, root = rows.tree, pruned(rows.tree)
+    cards = {leaf.node: card for leaf, card in zip(root.leaves, describe_leaves(rows), strict=True)}
+    np.savez(
+        folder / f"tree-{number}.npz",
+        omega=tree.omega,
+        gamma=tree.gamma,
+        leaf_classes=tree.leaf_classes,
+        depth=tree.topology.depth,
+        leaf=rows.leaf,
+    )
+
+    def part(here: Leaf | Split) -> dict[str, Any]:
+        if isinstance(here, Split):
+            rule = rule_text(tree, here.node, rows.features)
+            sides = {"holds": part(here.left), "fails": part(here.right)}
+            return {"node": here.node, "rule": short_sets(rule), "whole_rule": rule, **sides}
+        colour = class_colour(here.class_index)
+        return {"leaves": list(here.ids), **cards[here.node], "colour": colour, "ink": text_on(colour)}
+
+    rules = "\n".join(rule_lines(tree, rows.features, rows.class_names))
+    return {"number": number, "rules": rules, "root": part(root)}
 
 
-def assess_trees(clf: S2OCTClassifier, views: TreeViews, ordered: Ordered) -> bool:
-    """Show simpler trees, then how often each tree is expected to be right; whether nobody stopped it."""
-    folder, log, stop = ordered.job.folder, ordered.job.log, ordered.stop.is_set
+def path_view(path: SimplicityPath, rows: FittedRows, folder: Path) -> list[dict[str, Any]]:
+    """The trees from the simplest to the richest; the fitted one is where it belongs, and has the number 0."""
+    return [
+        tree_view(replace(rows, tree=step.tree), 0 if step is path.fitted else number, folder)
+        | {
+            "n_terms": step.n_terms,
+            "n_splits": step.n_splits,
+            "agreement": _plain(step.agreement),
+            "accuracy": _plain(step.accuracy),
+            "accuracy_se": _plain(step.accuracy_se),
+            "is_recommended": step is path.recommended,
+            "rows_off": step.rows_off,
+            "term_price": step.term_price,
+            "is_fitted": step is path.fitted,
+        }
+        for number, step in enumerate(path.with_fitted, 1)
+    ]
 
-    def show_trees(path: SimplicityPath) -> None:
-        write_whole(folder / "trees.json", json.dumps(views.path(path)))
-        log.append("prepared", what="trees")
 
-    if clf.has_simplicity_path and not stop():
-        log.append("stage", stage="simpler trees")
-        show_trees(clf.simplicity_path(assess=False))
-    if not clf.can_be_assessed:
-        return True
-    log.append("stage", stage="assessing")
-    try:
-        found = clf.assess(stop=stop, progress=lambda done, of: log.append("folds", done=done, of=of))
-        write_whole(folder / "assessment.json", json.dumps(assessment_view(found)))
-        log.append("prepared", what="assessment")
-        if clf.has_simplicity_path:
-            log.append("stage", stage="assessing simpler trees")
-            show_trees(clf.simplicity_path(stop=stop))
-    except AssessmentStopped:
-        return False
-    return True
+def result_view(fitted: FittedTable, rows: FittedRows) -> dict[str, Any]:
+    """What the page shows of a fit beside its tree."""
+    clf, known, names = fitted.classifier, fitted.encoded.known, rows.class_names
+    certificate, depth = clf.certificate_, rows.tree.topology.depth
+    used = np.flatnonzero(clf.tree_.omega.any(axis=0)).tolist()
+    return {
+        "classes": list(names),
+        "sample": describe_sample(rows, see_totals(clf, rows, known)),
+        "certificate": {
+            "ended": certificate.ended,
+            "seconds": certificate.seconds,
+            "verdict": give_verdict(certificate, depth, names),
+            "sentences": list(certificate.sentences(clf.classes_.tolist())),
+            **describe_certificate(certificate, depth, clf.C, names),
+            "n_contradicted": certificate.n_contradicted,
+            "n_against_guide": certificate.n_against_guide,
+            "depth": depth,
+        },
+        "notes": [in_terms_of_the_page(note) for note in fitted.notes],
+        "has_given_totals": bool(known.stated.tables) and not known.stated.is_default,
+        "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
+        "stability_note": clf.stability_note_,
+        "can_be_assessed": clf.can_be_assessed or certificate.ended == INTERRUPTED,
+        "ids": list(fitted.table.roles.ids),
+        "rule_columns": list(columns_of(clf._features()[j] for j in used)),
+        "domain_columns": [name for name in fitted.table.cells.column_names if name != fitted.table.roles.label],
+    }
 
 
 def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
@@ -293,30 +270,69 @@ def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
     write_whole(folder / "predict.sql", query_of(model, "data", "sqlite") + "\n")
     tree, names, encoding = model.estimator.tree_, model.feature_names, model.encoding
     write_whole(folder / "predict.R", tree_to_r(tree, names, model.classes, encoding=encoding).rstrip("\n") + "\n")
-    write_whole(folder / "tree.svg", _picture(fitted))
+    display = TreeDisplay.from_estimator(fitted.classifier, fitted.features, fitted.encoded.known)
+    write_whole(folder / "tree.svg", svg_file(display.figure_))
 
 
-def _picture(fitted: FittedTable) -> str:
-    display: Any = TreeDisplay.from_estimator(fitted.classifier, fitted.features, fitted.encoded.known)
-    return svg_file(display.figure_)
+def assess_trees(clf: S2OCTClassifier, rows: FittedRows, ordered: Ordered) -> bool:
+    """Show simpler trees, then how often each tree is expected to be right; whether nobody stopped it."""
+    job, stop = ordered.job, ordered.stop.is_set
+
+    def show_trees(path: SimplicityPath) -> None:
+        ordered.write("trees", path_view(path, rows, job.folder))
+        job.log("prepared", what="trees")
+
+    if clf.has_simplicity_path and not stop():
+        job.log("stage", stage="simpler trees")
+        show_trees(clf.simplicity_path(assess=False))
+    if not clf.can_be_assessed:
+        return True
+    job.log("stage", stage="assessing")
+    try:
+        found = clf.assess(stop=stop, progress=lambda done, of: job.log("folds", done=done, of=of))
+        ordered.write("assessment", assessment_view(found))
+        job.log("prepared", what="assessment")
+        if clf.has_simplicity_path:
+            job.log("stage", stage="assessing simpler trees")
+            show_trees(clf.simplicity_path(stop=stop))
+    except AssessmentStopped:
+        return False
+    return True
 
 
-# Estimates by domain in a process of their own: the fit is repeated, then replicated.
+def assessment_view(found: Assessment) -> dict[str, Any]:
+    """What the page shows of an assessment."""
+    by_class = ("recall", "recall_se", "precision", "precision_se")
+    return {
+        "accuracy": found.accuracy,
+        "low": found.interval[0],
+        "high": found.interval[1],
+        "chance": found.chance,
+        "n_labels": found.n_labels,
+        "n_folds": found.n_folds,
+        **{name: _plain(getattr(found, name)) for name in ("agreed", "agreed_accuracy", "agreed_accuracy_se")},
+        "cautions": [in_terms_of_the_page(caution) for caution in found.new_cautions],
+        "classes": [
+            {"name": str(line.label), "n_labels": line.n_labels, "share": line.share}
+            | {name: _plain(getattr(line, name)) for name in by_class}
+            for line in found.per_class
+        ],
+    }
 
 
 def run_estimates(ordered: Ordered) -> None:
-    """Estimate how many rows of each class the domains have, and write the table."""
-    folder, log, order = ordered.job.folder, ordered.job.log, ordered.order
+    """Repeat the fit, estimate how many rows of each class the domains have, and write the table."""
+    job, folder, order = ordered.job, ordered.job.folder, ordered.order
     encoded = ordered.encoded()
-    log.append("stage", stage="fitting again")
+    job.log("stage", stage="fitting again")
     fitted = fit_encoded(encoded, stop=ordered.stop.is_set)
     by, table = tuple(order["by"]), fitted.table
     table.source.require(by, "domain")
     domains = {margin_name(by): domain_of_rows(table.cells, by, table.source.dialect)} if by else None
-    log.append("stage", stage="replicates")
+    job.log("stage", stage="replicates")
 
     def progress(done: int, of: int) -> None:
-        log.append("replicates", done=done, of=of)
+        job.log("replicates", done=done, of=of)
 
     found = fitted.classifier.estimate(
         domains, order["replicates"], order["confidence"], n_jobs=1, folder=folder / "replicates", progress=progress
@@ -330,8 +346,8 @@ def run_estimates(ordered: Ordered) -> None:
         "notes": [*found.notes, *CAVEATS],
         "by": margin_name(by),
     }
-    write_whole(folder / "result.json", json.dumps(view))
-    log.append("result")
+    ordered.write("result", view)
+    job.log("result")
 
 
 def _plain(value: object) -> object:
@@ -342,67 +358,22 @@ def _plain(value: object) -> object:
     return None if math.isnan(number) else number
 
 
-# The comparison with rivals in a process of its own.
-
-
 def run_rivals(ordered: Ordered) -> None:
     """Compare the tree with its rivals by cross-validation over the labeled rows."""
-    folder, log = ordered.job.folder, ordered.job.log
+    job = ordered.job
     encoded = ordered.encoded()
-    comparison = compare_encoded(encoded, announce=lambda words: log.append("stage", stage="comparing", words=words))
+    comparison = compare_encoded(encoded, announce=lambda words: job.log("stage", stage="comparing", words=words))
     view = {
         "scores": [dataclasses.asdict(score) for score in comparison.scores],
         "findings": list(comparison.findings()),
         "notes": [in_terms_of_the_page(note) for note in comparison.notes],
     }
-    write_whole(folder / "result.json", json.dumps(view))
-    log.append("result")
+    ordered.write("result", view)
+    job.log("result")
 
-
-# The process of one job: imports everything, waits for the folder of its job, does it and ends.
 
 WORK = {"fit": run_fit, "estimates": run_estimates, "rivals": run_rivals}
 """What each kind of job does."""
-
-_LOOKS_A_SECOND = 20
-
-
-def main() -> None:
-    """Wait for a job and do it."""
-    folder = sys.stdin.readline().strip()
-    if folder:
-        do_job(StoredJob(Path(folder)))
-
-
-def do_job(job: StoredJob) -> None:
-    """Do a job, and let its log end with how it went."""
-    job.say_who()
-    warnings.simplefilter("ignore")  # notes of a fit are part of its result
-    session = StoredSession(job.folder.parents[1])
-    try:
-        order = job.order
-        ordered = Ordered(session, job, order, read_choices(order["choices"]), _watch(job.stop_file))
-        WORK[order["job"]](ordered)
-    except (S2OCTError, OSError, MemoryError) as error:
-        job.log.append(END, how=FAILED, message=worded(error))
-    except Exception:
-        (job.folder / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
-        job.log.append(END, how=FAILED, message="The fit ended with an error of the program.")
-    else:
-        job.log.append(END, how=STOPPED if job.stop_file.exists() else DONE)
-
-
-def _watch(file: Path) -> threading.Event:
-    """An event that is set once a file is there, or its folder is gone: then nobody can ask for a stop any more."""
-    is_there = threading.Event()
-
-    def look() -> None:
-        while file.parent.exists() and not file.exists():
-            time.sleep(1 / _LOOKS_A_SECOND)
-        is_there.set()
-
-    threading.Thread(target=look, daemon=True).start()
-    return is_there
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Jobs: processes that read an order from a folder and write events and results there."""
+"""Jobs: processes that read an order from a folder and write events and results there.
+
+They outlive the server. Any server finds a job again by what is in its folder.
+"""
 
 from __future__ import annotations
 
@@ -9,69 +12,100 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from s2oct.app.choices import GRID, UPLOADED, PageChoices
-from s2oct.app.store import StoredSession, UserFile
 from s2oct.files import write_whole
-from s2oct.workflow.encoded_table import EncodedTable, encode_table
-
-# What a job says while it runs: lines of JSON in a file, which any server can read from any place on.
 
 END = "end"
 """The kind of the last event; it says how the job ended."""
 
-DONE, STOPPED, FAILED, LOST = ENDINGS = ("done", "stopped", "failed", "lost")
+DONE, STOPPED, FAILED, LOST = "done", "stopped", "failed", "lost"
 """How jobs end: finished, stopped by the user, refused with a message, or gone without a word."""
 
+STARTING, READING = "starting", "reading"
+"""The stages of a job before it works on anything."""
+
+STOP_WITHIN = 0.7
+"""Seconds in which a job that was asked to stop should have shown its tree; one without any tree is ended then."""
+
+_BORN_WITHIN = 60.0
+"""Seconds in which a process that this server did not start itself must have written down its id."""
+
 _POLL = 0.1
+"""Seconds between two looks for new events."""
+
+_writing = threading.Lock()
 
 
 @dataclass(frozen=True)
-class EventLog:
-    """The events of one job."""
+class StoredJob:
+    """A job by its folder; its events are lines of JSON in a file."""
 
-    path: Path
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    folder: Path
 
-    def append(self, kind: str, **values: Any) -> None:
+    @property
+    def order(self) -> dict[str, Any]:
+        """What the job is to do."""
+        return dict(json.loads((self.folder / "order.json").read_text(encoding="utf-8")))
+
+    @property
+    def stop_file(self) -> Path:
+        """A file that asks the job to stop by being there."""
+        return self.folder / "stop"
+
+    @property
+    def event_file(self) -> Path:
+        """The file of the events."""
+        return self.folder / "events.jsonl"
+
+    def log(self, kind: str, **values: Any) -> None:
         """Write one event; a writer that was killed may have left half a line, which does not count."""
         line = json.dumps({"kind": kind, **values}).encode() + b"\n"
-        with self._lock, self.path.open("ab+") as file:
+        with _writing, self.event_file.open("ab+") as file:
             if file.tell():
                 file.seek(-1, 2)
                 line = line if file.read(1) == b"\n" else b"\n" + line
             file.write(line)
 
-    def after(self, number: int) -> list[tuple[int, dict[str, Any]]]:
+    def events_after(self, number: int) -> list[tuple[int, dict[str, Any]]]:
         """The events after the one with this number, each with its own number; the first one has number 1."""
         try:
-            content = self.path.read_bytes()
+            content = self.event_file.read_bytes()
         except FileNotFoundError:
             return []
         lines = content.split(b"\n")[:-1]
         return [(i, event) for i, line in enumerate(lines, 1) if i > number and (event := _event(line)) is not None]
 
     @property
-    def all(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, Any]]:
         """All events."""
-        return [event for _, event in self.after(0)]
+        return [event for _, event in self.events_after(0)]
 
     @property
     def ending(self) -> dict[str, Any] | None:
         """The last event, if the job has ended."""
-        return next((event for event in self.all if event["kind"] == END), None)
+        return next((event for event in self.events if event["kind"] == END), None)
+
+    def has_logged(self, kind: str) -> bool:
+        """Whether there is an event of a kind: a result, or a tree that was found on the way to it."""
+        return any(event["kind"] == kind for event in self.events)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the job has read its table, so that it has something to keep."""
+        stages = {event["stage"] for event in self.events if event["kind"] == "stage"}
+        return bool(stages - {STARTING, READING})
 
     async def stream(self, last: int, notice_death: Callable[[], None]) -> AsyncIterator[str]:
         """Yield events as server-sent ones until the last; ``notice_death`` ends the log of a job that is gone."""
         quiet = 0
         while True:
-            found = self.after(last)
+            found = self.events_after(last)
             for number, event in found:
                 last = number
                 yield f"id: {number}\ndata: {json.dumps(event)}\n\n"
@@ -84,50 +118,8 @@ class EventLog:
                 yield ": still here\n\n"  # a connection that is gone is noticed only when something is sent
             await asyncio.sleep(_POLL)
 
-
-def _event(line: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and "kind" in found else None
-
-
-# Jobs as the server sees them: processes of their own that outlive it, found again by what they left in a folder.
-
-STOP_WITHIN = 0.7
-"""Seconds in which a job that was asked to stop should have shown its tree; one without any tree is ended then."""
-
-STARTING, READING = "starting", "reading"
-"""The stages of a job before it works on anything."""
-
-_BORN_WITHIN = 60.0
-"""Seconds in which a process that this server did not start itself must have said who it is."""
-
-
-@dataclass(frozen=True)
-class StoredJob:
-    """A job by its folder."""
-
-    folder: Path
-
-    @property
-    def log(self) -> EventLog:
-        """What it said."""
-        return EventLog(self.folder / "events.jsonl")
-
-    @property
-    def order(self) -> dict[str, Any]:
-        """What it was asked for."""
-        return dict(json.loads((self.folder / "order.json").read_text(encoding="utf-8")))
-
-    @property
-    def stop_file(self) -> Path:
-        """A file that asks it to stop by being there."""
-        return self.folder / "stop"
-
-    def say_who(self) -> None:
-        """Write down which process this is; the process itself calls it."""
+    def write_process(self) -> None:
+        """Write down which process this is; the process of the job calls it."""
         me = psutil.Process()
         write_whole(self.folder / "process.json", json.dumps({"pid": me.pid, "created": me.create_time()}))
 
@@ -135,28 +127,20 @@ class StoredJob:
     def process(self) -> psutil.Process | None:
         """The process, if it runs; a later one with the same number is another."""
         try:
-            said = json.loads((self.folder / "process.json").read_text(encoding="utf-8"))
-            found = psutil.Process(int(said["pid"]))
-            is_same = abs(found.create_time() - float(said["created"])) < 1.0
+            written = json.loads((self.folder / "process.json").read_text(encoding="utf-8"))
+            found = psutil.Process(int(written["pid"]))
+            is_same = abs(found.create_time() - float(written["created"])) < 1.0
             return found if is_same and found.status() != psutil.STATUS_ZOMBIE else None
         except (OSError, ValueError, KeyError, psutil.Error):
             return None
 
-    @property
-    def has_result(self) -> bool:
-        """Whether it has shown a tree, a table or a comparison."""
-        return any(event["kind"] == "result" for event in self.log.all)
 
-    @property
-    def has_tree(self) -> bool:
-        """Whether it has found a tree on its way."""
-        return any(event["kind"] == "tree" for event in self.log.all)
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether it has read its table, so that it has something to keep."""
-        stages = [event["stage"] for event in self.log.all if event["kind"] == "stage"]
-        return bool(set(stages) - {STARTING, READING})
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "kind" in found else None
 
 
 class Workforce:
@@ -179,7 +163,7 @@ class Workforce:
         with self._lock:
             spare, self._spare = self._spare, None
             process = spare if spare is not None and spare.poll() is None else _new_process()
-            job.log.append("stage", stage=STARTING)
+            job.log("stage", stage=STARTING)
             try:
                 _hand_over(process, job)
             except OSError:  # it ended just now
@@ -189,9 +173,9 @@ class Workforce:
 
     def notice_death(self, job: StoredJob) -> None:
         """End the log of a job whose process is gone without a last word."""
-        if self.is_alive(job) or job.log.ending is not None:
+        if self.is_alive(job) or job.ending is not None:
             return
-        job.log.append(END, how=STOPPED if job.stop_file.exists() else LOST)
+        job.log(END, how=STOPPED if job.stop_file.exists() else LOST)
 
     def is_alive(self, job: StoredJob) -> bool:
         """Whether the process of a job runs, whichever server started it."""
@@ -200,18 +184,18 @@ class Workforce:
             return started.poll() is None
         if (job.folder / "process.json").exists():
             return job.process is not None
-        return time.time() - job.folder.stat().st_mtime < _BORN_WITHIN and job.log.ending is None
+        return time.time() - job.folder.stat().st_mtime < _BORN_WITHIN and job.ending is None
 
     def stop(self, job: StoredJob) -> None:
         """Ask a job to stop and keep its best tree; a job that cannot, or has shown its result, is ended."""
         job.stop_file.touch()
-        if job.has_result or not job.has_begun:
+        if job.has_logged("result") or not job.has_begun:
             self.kill(job)
             return
         deadline = time.monotonic() + STOP_WITHIN
-        while time.monotonic() < deadline and not job.has_result and job.log.ending is None:
+        while time.monotonic() < deadline and not job.has_logged("result") and job.ending is None:
             time.sleep(0.02)
-        if not (job.has_result or job.has_tree):
+        if not (job.has_logged("result") or job.has_logged("tree")):
             self.kill(job)
 
     def kill(self, job: StoredJob) -> None:
@@ -252,30 +236,3 @@ def _hand_over(process: subprocess.Popen[bytes], job: StoredJob) -> None:
     assert process.stdin is not None
     process.stdin.write(str(job.folder.resolve()).encode() + b"\n")
     process.stdin.close()
-
-
-# What a job gets to work with.
-
-
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """A job with its session, its order, the choices that it is about, and the request to stop."""
-
-    session: StoredSession
-    job: StoredJob
-    order: Mapping[str, Any]
-    choices: PageChoices
-    stop: threading.Event
-
-    @property
-    def totals(self) -> UserFile | None:
-        """The totals by domain as they were when the job was ordered."""
-        if self.choices.totals.form not in (GRID, UPLOADED):
-            return None
-        file = next(self.job.folder.glob("totals.*"), None)
-        return None if file is None else UserFile(file, self.order["totals_name"])
-
-    def encoded(self) -> EncodedTable:
-        """Read and encode the table of the session."""
-        self.job.log.append("stage", stage=READING)
-        return encode_table(self.choices.request(self.session.table, self.totals))

@@ -6,7 +6,7 @@ import dataclasses
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from s2oct.app.choices import GRID, UPLOADED, Complaints, PageChoices, write_grid
+from s2oct.app.choices import GRID, TYPED_TOTALS, UPLOADED, Complaints, PageChoices, write_grid
 from s2oct.app.store import StoredSession, UserFile, page_source
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import FIELDS
@@ -27,27 +27,20 @@ from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.encoded_table import encode_read
 
-# What the page shows before a fit: the dialect, the columns, the label with its classes, domains, and complaints.
-
 SHOWN_CELLS, MOST_DOMAINS, MOST_CLASSES, SHOWN_COLUMNS = 3, 500, 50, 2000
 """How many different cells of a column, domains, classes and columns the page gets."""
 
-_reading = threading.Lock()
+SHOWN_ROWS = 25
+"""Rows of a leaf that are shown at a time."""
 
 _SAMPLE = 1000
-"""Rows in which a column of labels is looked for, and from which cells are shown."""
+"""Rows from which the shown cells come."""
+
+_reading = threading.Lock()
 
 
-@dataclass(frozen=True, eq=False)
-class ReadTable:
-    """A table in memory: where it comes from and all its cells."""
-
-    source: Source
-    cells: Any
-
-
-def read_table(file: UserFile, dialect: Dialect, sheet: str | None = None) -> ReadTable:
-    """Read a table once for as long as its user works on it; tables of sessions do not change.
+def read_table(file: UserFile, dialect: Dialect, sheet: str | None = None) -> tuple[Source, Any]:
+    """Read a table and all its cells once for as long as its user works on it; tables of sessions do not change.
 
     One table is read at a time: a page that asks again while a large table is read waits for that reading.
     """
@@ -56,9 +49,9 @@ def read_table(file: UserFile, dialect: Dialect, sheet: str | None = None) -> Re
 
 
 @lru_cache(maxsize=3)
-def _read_once(file: UserFile, dialect: Dialect, sheet: str | None) -> ReadTable:
+def _read_once(file: UserFile, dialect: Dialect, sheet: str | None) -> tuple[Source, Any]:
     source = page_source(file, dialect, sheet)
-    return ReadTable(source, source.whole())
+    return source, source.whole()
 
 
 def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
@@ -71,17 +64,17 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     """
     complaints = Complaints()
     view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
-    read = None
+    cells = None
     with complaints.at("table"):
-        read = read_table(session.table, choices.dialect, choices.sheet)
-        view |= _dialect_view(read.source) | {"n_rows": read.cells.num_rows}
-    if read is None:
+        source, cells = read_table(session.table, choices.dialect, choices.sheet)
+        view |= _dialect_view(source) | {"n_rows": cells.num_rows}
+    if cells is None:
         with complaints.at("table"):
             view |= _dialect_view(page_source(session.table, choices.dialect, choices.sheet))
         return view
     if choices.label is None:
-        view["suggested_label"] = _likely_label(read)
-    table = _partly_labeled(read, choices, complaints)
+        view["suggested_label"] = _likely_label(source, cells)
+    table = _partly_labeled(source, cells, choices, complaints)
     if table is not None:
         view["columns"] = _columns(table, choices, complaints)
         view |= _label_view(table) | {"domains": _domains(table, choices, complaints)}
@@ -115,7 +108,7 @@ def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> U
         return session.totals
     if choices.totals.form != GRID:
         return None
-    file = folder / "typed-totals.csv"
+    file = folder / TYPED_TOTALS
     write_grid(choices.totals, file)
     return UserFile(file, "typed totals")
 
@@ -134,20 +127,22 @@ def _dialect_view(source: Source) -> dict[str, Any]:
     }
 
 
-def _partly_labeled(read: ReadTable, choices: PageChoices, complaints: Complaints) -> PartlyLabeledTable | None:
+def _partly_labeled(
+    source: Source, cells: Any, choices: PageChoices, complaints: Complaints
+) -> PartlyLabeledTable | None:
     """The table with the roles of its columns; without a label all rows count as unlabeled."""
     with complaints.at("label"):
-        read.source.require([] if choices.label is None else [choices.label], "label")
-        labels: list[Any] = [None] * read.cells.num_rows
+        source.require([] if choices.label is None else [choices.label], "label")
+        labels: list[Any] = [None] * cells.num_rows
         if choices.label is not None:
-            labels = read_label_cells(read.cells[choices.label], read.source.dialect)
+            labels = read_label_cells(cells[choices.label], source.dialect)
         roles = choices.table_roles()
         if choices.label is not None:
-            features = roles.feature_columns(read.source)
+            features = roles.feature_columns(source)
         else:
             others = {*roles.ids, *roles.excluded, roles.weight}
-            features = tuple(name for name in read.source.columns if name not in others)
-        return PartlyLabeledTable(read.source, roles, read.cells, labels, features)
+            features = tuple(name for name in source.columns if name not in others)
+        return PartlyLabeledTable(source, roles, cells, labels, features)
     return None
 
 
@@ -191,12 +186,11 @@ def _some_cells(cells: Any, dialect: Dialect) -> list[str]:
     return [text[:40] for text in list(found)[:SHOWN_CELLS]]
 
 
-def _likely_label(read: ReadTable) -> str | None:
+def _likely_label(source: Source, cells: Any) -> str | None:
     """The column that looks most like labels: with gaps, and words or numbers that come again."""
     best, most = None, 0.0
-    sample = read.cells
-    for name in read.source.columns:
-        texts = read_texts(sample[name], read.source.dialect)
+    for name in source.columns:
+        texts = read_texts(cells[name], source.dialect)
         if texts is None:
             continue
         known = [text for text in texts if text is not None]
@@ -265,23 +259,17 @@ def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledT
         encode_read(choices.request(session.table, file), table)
 
 
-# Single rows: those that end in a leaf, and the way of one row through the rules, also with other cells.
-
-SHOWN_ROWS = 25
-"""Rows of a leaf that are shown at a time."""
-
-
 def get_ready_for_rows() -> None:
     """Import in the background what reading a model needs, so that the first row does not wait for it."""
     threading.Thread(target=import_module, args=("s2oct.output.model_files.file",), daemon=True).start()
 
 
-def rows_of_leaf(read: ReadTable, job: Path, tree: int, leaves: Sequence[int], first: int) -> dict[str, Any]:
+def rows_of_leaf(table: Any, job: Path, tree: int, leaves: Sequence[int], first: int) -> dict[str, Any]:
     """Some of the rows that end in a leaf, as they stand in the table."""
     ends = _kept(job, tree)["leaf"]
     numbers = np.flatnonzero(np.isin(ends, np.asarray(leaves, dtype=np.int64)))
     shown = numbers[first : first + SHOWN_ROWS]
-    cells = read.cells.take(pa.array(shown, pa.int64()))
+    cells = table.take(pa.array(shown, pa.int64()))
     columns = [_texts(cells[name]) for name in cells.column_names]
     return {
         "n_rows": len(numbers),
@@ -294,12 +282,12 @@ def rows_of_leaf(read: ReadTable, job: Path, tree: int, leaves: Sequence[int], f
     }
 
 
-def row_path(read: ReadTable, job: Path, tree: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+def row_path(source: Source, job: Path, tree: int, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The way of a row through the rules of a tree.
 
     Parameters
     ----------
-    read : ReadTable
+    source : Source
         The table.
     job : Path
         The folder of the fit.
@@ -313,7 +301,6 @@ def row_path(read: ReadTable, job: Path, tree: int, asked: Mapping[str, Any]) ->
     model = _model(job / "model.json")
     encoding, ids = model.encoding, model.origin.ids
     columns = list(dict.fromkeys([*encoding.names, *ids]))
-    source = read.source
     if asked.get("id"):
         if not ids:
             raise InvalidProblem("Expected the number of a row, got an id for a table without an id column.")

@@ -7,7 +7,7 @@ import hmac
 import json
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -28,8 +28,6 @@ from s2oct.app.jobs import StoredJob
 from s2oct.app.store import LIMIT, SessionStore, StoredSession, copy_table, receive_table, receive_totals
 from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.tables.formats import TooLarge
-
-# Who may ask the server: pages of its own, on this machine, with the token of its address.
 
 HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine under which the page may be opened."""
@@ -52,9 +50,42 @@ HEADERS: Mapping[str, str] = {
 """What every answer says, refusals included."""
 
 
-def new_token() -> str:
-    """A token that nobody can guess."""
-    return secrets.token_urlsafe(24)
+MOST_JSON = 2**22
+"""Bytes of a question; the totals of thousands of domains need less."""
+
+KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"}
+"""The page's own files by their endings."""
+
+STATUSES: Mapping[type[Exception], int] = {Malformed: 400, TooLarge: 413, Busy: 429}
+"""What HTTP calls some refusals; the others are 422."""
+
+DOWNLOAD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+"""For files that a browser may show: no scripts, and nothing of this server."""
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C.
+
+    Parameters
+    ----------
+    folder : Path
+        Keeps the sessions.
+    table : Path, optional
+        A table to begin with.
+    port : int
+        Port of this machine; 0 for any that is free.
+    announce : callable
+        Is called with the address of the page once the server listens.
+    """
+    desk = Desk(SessionStore(folder))
+    desk.store.sweep()
+    first = None if table is None else copy_table(desk.store, table)
+    with _listening(port) as listener:
+        guard = Guard(make_app(desk), listener.getsockname()[1])
+        server = _Announcing(guard, guard.address + ("" if first is None else f"#{first.id}"), announce)
+        server.run(sockets=[listener])
 
 
 @dataclass(frozen=True)
@@ -76,7 +107,7 @@ class Guard:
 
     app: ASGIApp
     port: int
-    token: str = field(default_factory=new_token, repr=False)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     @property
     def address(self) -> str:
@@ -123,45 +154,8 @@ class Guard:
         return f"/{rest}" if hmac.compare_digest(first.encode(), self.token.encode()) else None
 
 
-# The server: routes from requests to what the desk answers.
-
-MOST_JSON = 2**22
-"""Bytes of a question; the totals of thousands of domains need less."""
-
-KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"}
-"""The page's own files by their endings."""
-
-STATUSES: Mapping[type[Exception], int] = {Malformed: 400, TooLarge: 413, Busy: 429}
-"""What HTTP calls some refusals; the others are 422."""
-
-DOWNLOAD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
-"""For files that a browser may show: no scripts, and nothing of this server."""
-
-
 def make_app(desk: Desk) -> Starlette:
     """Make the application; who may ask it is decided by the guard around it."""
-    at = Reception(desk)
-    session, job = "/api/sessions/{session}", "/api/sessions/{session}/jobs/{job}"
-    routes = [
-        Route("/", at.page),
-        Route("/static/{name}", at.static),
-        Route("/texts/{name}", at.texts),
-        Route("/api/sessions", at.sessions),
-        Route("/api/sessions", at.upload, methods=["PUT"]),
-        Route(session, at.session),
-        Route(session, at.delete, methods=["DELETE"]),
-        Route(f"{session}/totals", at.totals, methods=["PUT"]),
-        Route(f"{session}/look", at.look, methods=["POST"]),
-        Route(f"{session}/fits", at.fit, methods=["POST"]),
-        Route(job, at.job),
-        Route(f"{job}/more", at.more, methods=["POST"]),
-        Route(f"{job}/result", at.result),
-        Route(f"{job}/rows", at.rows, methods=["POST"]),
-        Route(f"{job}/path", at.path, methods=["POST"]),
-        Route(f"{job}/events", at.events),
-        Route(f"{job}/stop", at.stop, methods=["POST"]),
-        Route(f"{job}/files/{{name}}", at.download),
-    ]
     handlers: dict[Any, Any] = {
         KeyError: _not_there,
         FileNotFoundError: _not_there,
@@ -176,115 +170,115 @@ def make_app(desk: Desk) -> Starlette:
         yield
         await run_in_threadpool(desk.workforce.close)
 
-    return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=_routes(), exception_handlers=handlers, lifespan=lifespan)
+    app.state.desk = desk
+    return app
 
 
-class Reception:
-    """The endpoints; work on tables happens in threads, so that nobody waits for another page."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    async def page(self, request: Request) -> Response:
-        """The page."""
-        return _own_file("static", "page.html")
-
-    async def static(self, request: Request) -> Response:
-        """A style or script of the page; the style that all pages share comes from their room."""
-        name = request.path_params["name"]
-        return _own_file("static", name) if name != "base.css" else _own_file("templates", name, room="s2oct.output")
-
-    async def texts(self, request: Request) -> Response:
-        """The texts of the page in one language."""
-        return _own_file("texts", request.path_params["name"])
-
-    async def sessions(self, request: Request) -> Response:
-        """All sessions."""
-        return await _worked(self._desk.list)
-
-    async def upload(self, request: Request) -> Response:
-        """Make a session of a table."""
-        _refuse_length(request)
-        session = await receive_table(self._desk.store, request.query_params.get("name", ""), request.stream())
-        return await _worked(self._desk.open, session)
-
-    async def totals(self, request: Request) -> Response:
-        """Take a file of totals."""
-        _refuse_length(request)
-        session = self._session(request)
-        await receive_totals(session, request.query_params.get("name", ""), request.stream())
-        return await _worked(self._desk.open, session)
-
-    async def session(self, request: Request) -> Response:
-        """One session."""
-        return await _worked(self._desk.open, self._session(request))
-
-    async def delete(self, request: Request) -> Response:
-        """Delete a session."""
-        return await _worked(self._desk.delete, self._session(request))
-
-    async def look(self, request: Request) -> Response:
-        """Look at the table in the light of choices."""
-        return await _worked(self._desk.look, self._session(request), await _question(request))
-
-    async def fit(self, request: Request) -> Response:
-        """Start a fit."""
-        return await _worked(self._desk.start_fit, self._session(request), await _question(request))
-
-    async def more(self, request: Request) -> Response:
-        """Start estimates or a comparison."""
-        session, number = self._session(request), request.path_params["job"]
-        return await _worked(self._desk.start_more, session, number, await _question(request))
-
-    async def job(self, request: Request) -> Response:
-        """The state of a job."""
-        return await _worked(self._desk.job_state, self._job(request))
-
-    async def result(self, request: Request) -> Response:
-        """The result of a job."""
-        return await _worked(self._desk.result, self._job(request))
-
-    async def rows(self, request: Request) -> Response:
-        """Rows of a leaf."""
-        session = self._session(request)
-        return await _worked(self._desk.leaf_rows, session, self._job(request), await _question(request))
-
-    async def path(self, request: Request) -> Response:
-        """The way of a row."""
-        session = self._session(request)
-        return await _worked(self._desk.row_path, session, self._job(request), await _question(request))
-
-    async def stop(self, request: Request) -> Response:
-        """Stop a job."""
-        return await _worked(self._desk.workforce.stop, self._job(request))
-
-    async def events(self, request: Request) -> Response:
-        """The events of a job from some event on, as they come."""
-        job, said = self._job(request), request.headers.get("last-event-id", "")
-        last = int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
-        workforce = self._desk.workforce
-        stream = job.log.stream(last, lambda: workforce.notice_death(job))
-        return StreamingResponse(stream, media_type="text/event-stream")
-
-    async def download(self, request: Request) -> Response:
-        """A file of a job, to be kept and not to be shown."""
-        name = request.path_params["name"]
-        file = self._job(request).folder / FILES[name]
-        if not file.is_file():
-            raise KeyError(name)
-        headers = {"content-security-policy": DOWNLOAD_POLICY}
-        return FileResponse(file, filename=name, media_type="application/octet-stream", headers=headers)
-
-    def _session(self, request: Request) -> StoredSession:
-        return self._desk.store.get(request.path_params["session"])
-
-    def _job(self, request: Request) -> StoredJob:
-        return StoredJob(self._session(request).job(request.path_params["job"]))
+def _routes() -> list[Route]:
+    session, job = "/api/sessions/{session}", "/api/sessions/{session}/jobs/{job}"
+    return [
+        Route("/", _page),
+        Route("/static/{name}", _static),
+        Route("/texts/{name}", _texts),
+        Route("/api/sessions", _answer(Desk.list)),
+        Route("/api/sessions", _upload, methods=["PUT"]),
+        Route(session, _answer(Desk.open, _session)),
+        Route(session, _answer(Desk.delete, _session), methods=["DELETE"]),
+        Route(f"{session}/totals", _totals, methods=["PUT"]),
+        Route(f"{session}/look", _answer(Desk.look, _session, asks=True), methods=["POST"]),
+        Route(f"{session}/fits", _answer(Desk.start_fit, _session, asks=True), methods=["POST"]),
+        Route(job, _answer(Desk.job_state, _job)),
+        Route(f"{job}/more", _answer(Desk.start_more, _session, _job, asks=True), methods=["POST"]),
+        Route(f"{job}/result", _answer(Desk.result, _job)),
+        Route(f"{job}/rows", _answer(Desk.leaf_rows, _session, _job, asks=True), methods=["POST"]),
+        Route(f"{job}/path", _answer(Desk.row_path, _session, _job, asks=True), methods=["POST"]),
+        Route(f"{job}/stop", _answer(Desk.stop, _job), methods=["POST"]),
+        Route(f"{job}/events", _events),
+        Route(f"{job}/files/{{name}}", _download),
+    ]
 
 
-def _own_file(folder: str, name: str, room: str = "s2oct.app") -> Response:
+def _answer(work: Callable[..., Any], *parts: Callable[[Request], Any], asks: bool = False) -> Endpoint:
+    """An endpoint that answers with what the desk says about parts of the request, and about its question if it asks.
+
+    The desk works in a thread, so that no page waits for another.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        arguments = [part(request) for part in parts]
+        if asks:
+            arguments.append(await _question(request))
+        return JSONResponse(await run_in_threadpool(work, _desk(request), *arguments))
+
+    return endpoint
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def _session(request: Request) -> StoredSession:
+    return _desk(request).store.get(request.path_params["session"])
+
+
+def _job(request: Request) -> StoredJob:
+    return StoredJob(_session(request).job(request.path_params["job"]))
+
+
+async def _page(request: Request) -> Response:
+    return _own_file("static", "page.html")
+
+
+async def _static(request: Request) -> Response:
+    """A style or script of the page; the style that all pages share is in another package."""
+    name = request.path_params["name"]
+    return _own_file("static", name) if name != "base.css" else _own_file("templates", name, "s2oct.output")
+
+
+async def _texts(request: Request) -> Response:
+    """The texts of the page in one language."""
+    return _own_file("texts", request.path_params["name"])
+
+
+async def _upload(request: Request) -> Response:
+    """Make a session of a table."""
+    _refuse_length(request)
+    store, name = _desk(request).store, request.query_params.get("name", "")
+    session = await receive_table(store, name, request.stream())
+    return JSONResponse(await run_in_threadpool(_desk(request).open, session))
+
+
+async def _totals(request: Request) -> Response:
+    """Take a file of totals."""
+    _refuse_length(request)
+    session = _session(request)
+    await receive_totals(session, request.query_params.get("name", ""), request.stream())
+    return JSONResponse(await run_in_threadpool(_desk(request).open, session))
+
+
+async def _events(request: Request) -> Response:
+    """The events of a job from some event on, as they come."""
+    job, seen, workforce = _job(request), request.headers.get("last-event-id", ""), _desk(request).workforce
+    last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0
+    stream = job.stream(last, lambda: workforce.notice_death(job))
+    return StreamingResponse(stream, media_type="text/event-stream")
+
+
+async def _download(request: Request) -> Response:
+    """A file of a job, to be kept and not to be shown."""
+    name = request.path_params["name"]
+    file = _job(request).folder / FILES[name]
+    if not file.is_file():
+        raise KeyError(name)
+    headers = {"content-security-policy": DOWNLOAD_POLICY}
+    return FileResponse(file, filename=name, media_type="application/octet-stream", headers=headers)
+
+
+def _own_file(folder: str, name: str, package: str = "s2oct.app") -> Response:
     """A file of the package; names are looked up among those that are there and never joined to a path."""
-    found = {entry.name: entry for entry in files(room).joinpath(folder).iterdir()}
+    found = {entry.name: entry for entry in files(package).joinpath(folder).iterdir()}
     kind = KINDS.get(name.rpartition(".")[2])
     if name not in found or kind is None:
         raise KeyError(name)
@@ -314,11 +308,6 @@ async def _question(request: Request) -> Any:
     return found
 
 
-async def _worked(work: Callable[..., Any], *arguments: Any) -> Response:
-    """What some work returns, as JSON."""
-    return JSONResponse(await run_in_threadpool(work, *arguments))
-
-
 def _not_there(request: Request, error: Exception) -> Response:
     return JSONResponse({"message": "There is no such thing here; perhaps it was deleted."}, 404)
 
@@ -334,32 +323,6 @@ def _as_json(request: Request, error: HTTPException) -> Response:
 
 def _broken(request: Request, error: Exception) -> Response:
     return JSONResponse({"message": "The program ended with an error of its own."}, 500)
-
-
-# From a folder and a port to a running server on this machine.
-
-
-def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str], None]) -> None:
-    """Serve the page until Ctrl-C.
-
-    Parameters
-    ----------
-    folder : Path
-        Keeps the sessions.
-    table : Path, optional
-        A table to begin with.
-    port : int
-        Port of this machine; 0 for any that is free.
-    announce : callable
-        Is called with the address of the page once the server listens.
-    """
-    desk = Desk(SessionStore(folder))
-    desk.store.sweep()
-    first = None if table is None else copy_table(desk.store, table)
-    with _listening(port) as listener:
-        guard = Guard(make_app(desk), listener.getsockname()[1])
-        server = _Announcing(guard, guard.address + ("" if first is None else f"#{first.id}"), announce)
-        server.run(sockets=[listener])
 
 
 class _Announcing(uvicorn.Server):

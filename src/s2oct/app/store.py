@@ -1,4 +1,7 @@
-"""Sessions as folders, and the files that the page sends."""
+"""Sessions as folders, and the files that the page sends.
+
+A session has a table, its user's choices, and the jobs that were started. Uploads are streamed to disk and bounded.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,26 @@ from s2oct.tables.formats import FOREIGN, ReadingLimit, TooLarge, reader_of
 from s2oct.tables.source import Source
 from s2oct.wording import printable
 
-# Sessions in a folder of their own: each has a table, what its user chose, and the jobs that were started.
-
 SUFFIXES = tuple(suffix for suffixes in formats.SUFFIXES.values() for suffix in suffixes)
 """Endings that say how a table is written; a file with another one is kept as CSV."""
+
+LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
+"""The largest table that the page takes, in every format."""
+
+TRIAL = """
+import sys
+from pathlib import Path
+from s2oct.app.store import LIMIT
+from s2oct.tables.source import Source
+Source(Path(sys.argv[1]), limit=LIMIT).whole()
+"""
 
 _ID = re.compile(r"[0-9a-f]{24}")
 _JOB = re.compile(r"\d{1,6}")
 _LONGEST_NAME = 120
+"""Characters of a file's name that are shown."""
 _UPLOADED_WITHIN = 24 * 3600.0
+"""Seconds after which an upload that has not ended is given up."""
 
 
 def usual_folder() -> Path:
@@ -195,20 +209,6 @@ class SessionStore:
     def delete(self, id: str) -> None:
         """Delete a session and everything in it."""
         shutil.rmtree(self.get(id).folder)
-
-
-# Files that the page sends: streamed to disk, bounded, and refused where they would grow beyond bounds when read.
-
-LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
-"""The largest table that the page takes, in every format."""
-
-TRIAL = """
-import sys
-from pathlib import Path
-from s2oct.app.store import LIMIT
-from s2oct.tables.source import Source
-Source(Path(sys.argv[1]), limit=LIMIT).whole()
-"""
 
 
 def page_source(file: UserFile, dialect: Dialect, sheet: str | None = None) -> Source:

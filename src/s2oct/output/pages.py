@@ -1,4 +1,7 @@
-"""HTML pages: templates, one style, and drawings inside a page."""
+"""HTML pages: templates, one style, and drawings inside a page.
+
+A drawing is SVG in the inks and letters of its page, so it follows the page into the dark and onto paper.
+"""
 
 from __future__ import annotations
 
@@ -8,65 +11,52 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from s2oct.errors import MissingExtra
 from s2oct.output.plots.style import Ink, need_matplotlib
 from s2oct.version import __version__
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from matplotlib.figure import Figure
-
-# A page as one file: its style is inside, every value is escaped, and nothing is fetched.
-
-BASE = "base"
-"""Name of the shared template and of the shared style."""
-
-
-class Page:
-    """A template that is ready to be filled in.
-
-    Parameters
-    ----------
-    room : str
-        Package with a folder ``templates``.
-    name : str
-        Name of the page: ``name.html.jinja`` in that folder extends ``base.html.jinja`` of this room, and
-        ``name.css`` is added to the shared style.
-    filters : mapping of str to callable
-        How the template writes numbers and names.
-    """
-
-    def __init__(self, room: str, name: str, filters: Mapping[str, Callable[..., str]]) -> None:
-        try:
-            import jinja2
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Reports need jinja2, which is not installed: run pip install jinja2.") from error
-        loader = jinja2.ChoiceLoader([jinja2.PackageLoader(room), jinja2.PackageLoader("s2oct.output")])
-        environment = jinja2.Environment(
-            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-        environment.filters.update(filters)
-        # Read as it is: a style may contain what a template would take for its own marks.
-        styles = [loader.get_source(environment, f"{part}.css")[0] for part in (BASE, name)]
-        environment.globals.update(style="".join(styles), version=__version__)
-        self._template = environment.get_template(f"{name}.html.jinja")
-
-    def render(self, **values: Any) -> str:
-        """Fill in the template; a name that it needs and does not get is an error."""
-        return self._template.render(**values)
-
-
-# Drawings inside a page: SVG in its inks and letters, so that they follow it into the dark and onto paper.
 
 PIXELS_PER_INCH = 96
 STRONG, PAPER = "#010203", "#fdfeff"
 """Inks that nothing else in a picture has: a page replaces them by its own."""
 
 
-@dataclass(frozen=True)
-class Picture:
+def page_template(package: str, name: str, filters: Mapping[str, Callable[..., str]]) -> Template:
+    """Load a template, whose ``render`` gives a page as one file: style inside, values escaped, nothing to fetch.
+
+    A name that the template needs and does not get is an error.
+
+    Parameters
+    ----------
+    package : str
+        Package with a folder ``templates``.
+    name : str
+        Name of the page: ``name.html.jinja`` in that folder extends the shared ``base.html.jinja``, and ``name.css`` is
+        added to the shared style.
+    filters : mapping of str to callable
+        How the template writes numbers and names.
+    """
+    try:
+        import jinja2
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Reports need jinja2, which is not installed: run pip install jinja2.") from error
+    loader = jinja2.ChoiceLoader([jinja2.PackageLoader(package), jinja2.PackageLoader("s2oct.output")])
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(filters)
+    # Read as it is: a style may contain what a template would take for its own marks.
+    styles = [loader.get_source(environment, f"{part}.css")[0] for part in ("base", name)]
+    environment.globals.update(style="".join(styles), version=__version__)
+    return environment.get_template(f"{name}.html.jinja")
+
+
+class Picture(NamedTuple):
     """A drawing for a page: its title, an SVG element, and its width in pixels at full size."""
 
     title: str
@@ -96,6 +86,17 @@ def page_style(font_size: float = 10.0) -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update({**settings, **inks, **papers})
         yield
+
+
+def drawn(
+    name: str, title: str, size: tuple[float, float], draw: Callable[..., object], *, bare: bool = False
+) -> Picture:
+    """Draw a picture of some size in inches; bare axes fill it and have no frame. Call it in `page_style`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout=None if bare else "constrained")
+    display = draw(ax=figure.add_axes((0.0, 0.0, 1.0, 1.0)) if bare else figure.add_subplot())
+    return embed(figure, name, title, titles=getattr(display, "titles_", None))
 
 
 def svg_file(figure: Figure) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from s2oct.errors import StudyError
 from s2oct.files import write_whole
-from s2oct.output.pages import Page, Picture
+from s2oct.output.pages import Picture, page_template
 from s2oct.study import paper
 from s2oct.study.designs import DESIGNS
 from s2oct.study.figures import draw_boxes, draw_ecdf
@@ -43,7 +43,7 @@ def write_study_report(study: Path, out: Path | None = None) -> Path:
     settings, records = contents.settings, list(contents.records.values())
     if settings is None or not records:
         raise StudyError(f"Expected a study with at least one finished task in {study}, got none yet.")
-    page = Page("s2oct.study", "report", FILTERS)
+    page = page_template("s2oct.study", "report", FILTERS)
     out = out or study / "report"
     out.mkdir(parents=True, exist_ok=True)
     chapters = [

@@ -8,7 +8,7 @@ import pytest
 from s2oct import ObliqueTree, Topology
 from s2oct.estimators.fitted import FittedRows
 from s2oct.export import report_html
-from s2oct.output.report.alternatives import describe_alternatives
+from s2oct.output.report.trees import describe_alternatives
 from s2oct.problem.labels import UNLABELED
 from s2oct.trees.features import as_features
 
@@ -36,24 +36,26 @@ def rows():
 
 def test_of_several_trees_the_one_that_differs_on_most_unlabeled_rows_is_shown(rows):
     said = describe_alternatives(Fitted(cut(5.5), cut(7.5), cut(3.5)), rows, range(1, 11))
-    assert said.n_alternatives == 3
-    assert (said.n_rows, said.share) == (3, 3 / 8)
-    assert [(line.class_name, line.other_name, line.n_rows) for line in said.disagreements] == [("high", "low", 3)]
-    assert [(line.row.id, line.row.class_name, line.other_name) for line in said.rows] == [
+    assert said["n_alternatives"] == 3
+    assert (said["n_rows"], said["share"]) == (3, 3 / 8)
+    assert [(line["class_name"], line["other_name"], line["n_rows"]) for line in said["disagreements"]] == [
+        ("high", "low", 3)
+    ]
+    assert [(line["id"], line["class_name"], line["other_name"]) for line in said["rows"]] == [
         ("6", "high", "low"),
         ("7", "high", "low"),
         ("8", "high", "low"),
     ]
-    assert "x <= 4.5" in said.fitted_rules
-    assert "x <= 7.5" in said.other_rules
-    assert said.only_fitted == said.only_other == ()
+    assert "x <= 4.5" in said["fitted_rules"]
+    assert "x <= 7.5" in said["other_rules"]
+    assert said["only_fitted"] == said["only_other"] == []
 
 
 def test_features_that_only_one_of_them_asks_for_are_named(rows):
     said = describe_alternatives(Fitted(cut(4.5, feature=1)), rows, range(1, 11))
-    assert (said.only_fitted, said.only_other) == (("x",), ("y",))
-    assert said.n_rows == 8
-    assert [line.n_rows for line in said.disagreements] == [4, 4]
+    assert (said["only_fitted"], said["only_other"]) == (["x"], ["y"])
+    assert said["n_rows"] == 8
+    assert [line["n_rows"] for line in said["disagreements"]] == [4, 4]
 
 
 def test_there_is_no_section_without_other_trees_or_unlabeled_rows(rows):

@@ -9,7 +9,7 @@ import pytest
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import known_of_rows, read_fit, see_totals
 from s2oct.export import report_html, write_report
-from s2oct.output.report.data import describe_sample
+from s2oct.output.report.sample import describe_sample
 from tests.cells_of_iris import fitted_iris, iris
 from tests.messages import names, naming
 from tests.output.report.test_report import assert_in_order, table
@@ -69,41 +69,46 @@ def test_a_report_with_weights_says_that_counts_are_weighted():
     page = report_html(fitted_iris("weighted"), data.X, data.y, sample_weight=data.weight)
     assert names(page, "survey weights")
     assert ", sample_weight=weights)" in page
-    lines = sample("weighted", sample_weight=data.weight).classes
-    assert sum(line.population for line in lines) == pytest.approx(data.weight.sum())
-    assert sum(line.alone for line in lines) == pytest.approx(data.weight[data.free].sum())
+    lines = sample("weighted", sample_weight=data.weight)["classes"]
+    assert sum(line["population"] for line in lines) == pytest.approx(data.weight.sum())
+    assert sum(line["alone"] for line in lines) == pytest.approx(data.weight[data.free].sum())
 
 
 def test_a_report_without_the_weights_of_the_fit_shows_what_its_certificate_counted():
     found = sample("weighted")
-    assert [line.achieved for line in found.classes] == list(fitted_iris("weighted").certificate_.assigned)
-    assert (found.bias, found.classes[0].population, found.cells.has_alone) == ("", None, False)
+    assert [line["achieved"] for line in found["classes"]] == list(fitted_iris("weighted").certificate_.assigned)
+    assert (found["bias"], found["classes"][0]["population"], found["cells"]["has_alone"]) == ("", None, False)
 
 
 def test_bias_before_and_after_is_there_for_every_class():
     data = iris()
-    for line in sample("plain").classes:
-        assert line.alone == pytest.approx(data.free.sum() / 3)
-        assert line.known == data.count(line.name)
-        assert line.missed == line.achieved - line.known
+    for line in sample("plain")["classes"]:
+        assert line["alone"] == pytest.approx(data.free.sum() / 3)
+        assert line["known"] == data.count(line["name"])
+        assert line["missed"] == line["achieved"] - line["known"]
 
 
 def test_totals_that_are_not_exact_are_called_by_their_middle():
     found = sample("by region", domains=iris().region)
-    assert not found.is_exact
-    assert names(found.bias, "middle")
-    assert "simple random sample" not in found.bias
+    assert not found["is_exact"]
+    assert names(found["bias"], "middle")
+    assert "simple random sample" not in found["bias"]
 
 
 def test_a_missed_total_is_marked():
     data = iris()
     wrong = {region: {"setosa": 0} for region in ("north", "south", "west")}
     found = sample("by region", totals=wrong, domains=data.region)
-    n_met, n_cells = found.n_met
-    assert n_cells == 9
-    assert names(found.met, n_met, 9, "total", "marked")
-    assert not found.is_met
-    off = [line.off for domain in found.cells.margins[0].domains for line in domain.lines if not line.is_met]
+    n_met = found["n_met"]
+    assert found["n_totals"] == 9
+    assert names(found["met"], n_met, 9, "total", "marked")
+    assert not found["is_met"]
+    off = [
+        line["off"]
+        for domain in found["cells"]["margins"][0]["domains"]
+        for line in domain["lines"]
+        if not line["is_met"]
+    ]
     assert len(off) == 9 - n_met
     assert min(off) > 0
 

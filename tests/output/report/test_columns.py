@@ -13,8 +13,8 @@ from s2oct import ObliqueTree, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.estimators.fitted import read_fit
 from s2oct.export import report_html, tree_to_dot
-from s2oct.output.report import leaves
-from s2oct.output.report.leaves import describe_contradictions, describe_leaves
+from s2oct.output.report import trees
+from s2oct.output.report.trees import describe_contradictions, describe_leaves
 from s2oct.output.report.wording import with_clean_names
 from s2oct.trees.features import ONEHOT, Feature
 from s2oct.trees.rounding import conditions, pruned, rule_text
@@ -73,8 +73,8 @@ def test_a_leaf_names_the_conditions_that_its_rows_fulfil(people):
     root = pruned(clf.tree_)
     for leaf, card in zip(root.leaves, describe_leaves(read_fit(clf, X, y)), strict=True):
         for split, right in conditions(root, leaf):
-            assert rule_text(clf.tree_, split.node, clf._features(), holds=not right) in card.conditions
-        assert not any("hold" in sentence for sentence in card.sentences)
+            assert rule_text(clf.tree_, split.node, clf._features(), holds=not right) in card["conditions"]
+        assert not any("hold" in sentence for sentence in card["sentences"])
 
 
 def test_of_several_limits_of_one_sum_a_leaf_names_the_narrowest(tree_of):
@@ -83,7 +83,7 @@ def test_of_several_limits_of_one_sum_a_leaf_names_the_narrowest(tree_of):
     omega[[0, 1, 3]], omega[[2, 4, 5, 6]] = [1.0, 0.0], [1.0, -3.0]
     gamma = np.array([60.0, 40.0, 20.0, 50.0, 10.0, 30.0, 5.0])
     fit.clf.tree_ = ObliqueTree(fit.clf.tree_.topology, omega, gamma, np.arange(8) % 2)
-    assert [card.conditions for card in describe_leaves(read_fit(fit.clf, fit.X, fit.y))] == [
+    assert [card["conditions"] for card in describe_leaves(read_fit(fit.clf, fit.X, fit.y))] == [
         ("age <= 40",),
         ("age <= 40", "age > 50"),
         ("age <= 60", "age > 40", "age - 3 * children <= 10"),
@@ -99,20 +99,20 @@ def test_conditions_with_alternatives_stand_in_brackets(tree_of, monkeypatch):
     fit = tree_of(2, 2, feature_names=["age", "children"])
     fit.clf.tree_ = ObliqueTree(fit.clf.tree_.topology, np.eye(3, 2), np.ones(3), np.arange(4) % 2)
     rules = {1: "region in (coast, north)", 2: "age >= 27 or missing", 3: "owner"}
-    monkeypatch.setattr(leaves, "rule_text", lambda tree, node, features, holds=True: rules[node])
+    monkeypatch.setattr(trees, "rule_text", lambda tree, node, features, holds=True: rules[node])
     first = describe_leaves(read_fit(fit.clf, fit.X, fit.y))[0]
-    assert first.conditions == ("region in (coast, north)", "(age >= 27 or missing)")
+    assert first["conditions"] == ("region in (coast, north)", "(age >= 27 or missing)")
 
 
 def test_single_rows_show_the_levels_of_their_columns(people):
     clf, X, y = people
     said = describe_contradictions(read_fit(clf, X, y), range(120))
-    assert set(said.features) <= {"region", "school", "age"}
-    assert len(set(said.features)) == len(said.features)
-    assert said.rows
-    for line in said.rows:
-        shown = dict(zip(said.features, line.row.values, strict=True))
-        cell = X.iloc[int(line.row.id)]["region"]
+    assert set(said["features"]) <= {"region", "school", "age"}
+    assert len(set(said["features"])) == len(said["features"])
+    assert said["rows"]
+    for line in said["rows"]:
+        shown = dict(zip(said["features"], line["cells"], strict=True))
+        cell = X.iloc[int(line["id"])]["region"]
         if "region" in shown:
             assert shown["region"] == ("missing" if pd.isna(cell) else cell)
 

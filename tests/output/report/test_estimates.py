@@ -7,7 +7,7 @@ import pytest
 
 from s2oct import S2OCTClassifier
 from s2oct.export import report_html, write_report
-from s2oct.output.report.assessment import CAVEATS
+from s2oct.output.report.sample import CAVEATS
 from tests.output.report.test_report import number, table
 
 

@@ -23,7 +23,8 @@ from s2oct.errors import InvalidProblem, MissingExtra, S2OCTWarning
 from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.export import report_html, write_report
 from s2oct.fit.certificate import about_fit
-from s2oct.output.report.data import chance_difference, describe_certificate, give_verdict
+from s2oct.output.report.claims import describe_certificate, give_verdict
+from s2oct.output.report.sample import chance_difference
 from s2oct.output.report.wording import clean, measure, percent, signed
 from s2oct.trees.rounding import conditions, pruned, rule_text
 from s2oct.wording import amount
@@ -452,13 +453,13 @@ def test_guide_is_described_where_there_was_one(labour_force, changes, words):
         labour_force.clf.certificate_,
         **{"objective": 3.0, "lower_bound": 0.0, "feasible": True, "guide_cost": 4.0, "ended": "converged", **changes},
     )
-    said = " ".join(describe_certificate(certificate, 2, 1.0, ["no", "yes"]).paragraphs)
+    said = " ".join(describe_certificate(certificate, 2, 1.0, ["no", "yes"])["paragraphs"])
     assert words is None or words in said
     assert ("guide" in said) == (certificate.guide_weight is not None)
     verdict = give_verdict(certificate, 2, ["no", "yes"])
     proved = certificate.proved_best
-    assert (verdict.good, verdict.word) == (proved, "optimal" if proved else "open")
-    assert names(verdict.note, "trees of depth 2 over 9 questions", "guide") == proved
+    assert (verdict["good"], verdict["word"]) == (proved, "optimal" if proved else "open")
+    assert names(verdict["note"], "trees of depth 2 over 9 questions", "guide") == proved
 
 
 @pytest.mark.parametrize(
@@ -471,7 +472,7 @@ def test_guide_is_described_where_there_was_one(labour_force, changes, words):
 )
 def test_an_open_proof_says_why(labour_force, ended, note):
     certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, ended=ended)
-    assert names(give_verdict(certificate, 2, ["no", "yes"]).note, note)
+    assert names(give_verdict(certificate, 2, ["no", "yes"])["note"], note)
 
 
 def test_the_expected_accuracy_stands_at_the_top_with_its_interval_and_chance(browser, labour_force, tmp_path):
@@ -502,7 +503,7 @@ def test_a_report_without_the_rows_of_the_fit_says_that_the_accuracy_is_not_know
 def test_an_open_proof_is_no_defect_unless_the_fit_was_cut_short(labour_force):
     for ended, is_defect in (("converged", False), ("time limit", True), ("interrupted", True)):
         certificate = replace(labour_force.clf.certificate_, objective=3.0, lower_bound=0.0, ended=ended)
-        assert give_verdict(certificate, 2, ["no", "yes"]).defect == is_defect
+        assert give_verdict(certificate, 2, ["no", "yes"])["defect"] == is_defect
 
 
 def test_fit_with_a_guide_has_its_report(browser, labour_force, tmp_path):

@@ -69,8 +69,6 @@ export async function showResult() {
 const trees = () => (result.trees.length ? result.trees : [result.tree]);
 const tree = () => trees().find((one) => one.number === chosen) ?? result.tree;
 
-const hasGivenTotals = () => result.has_given_totals !== false; // earlier results do not say
-
 function draw(place, fits) {
   fill(place,
     h("h2", { id: "result-heading", tabindex: "-1" }, t("result_heading")),
@@ -82,7 +80,7 @@ function draw(place, fits) {
     slider(),
     leafPlace,
     h("details", { id: "rules-details", open: true }, h("summary", {}, t("rules")), h("pre", { class: "rules", id: "rules", tabindex: "0" }, tree().rules)),
-    chosen ? null : [totals(), hasGivenTotals() ? bias() : null, certificate()],
+    chosen ? null : [totals(), result.has_given_totals ? bias() : null, certificate()],
     h("h3", {}, t("path")), h("p", {}, t("path_words")), question, pathPlace,
     estimates(state.shown, result),
     rivals(state.shown),
@@ -109,7 +107,7 @@ function accuracy() {
 }
 
 function accuracyMissing() {
-  if (result.can_be_assessed === false) return "accuracy_few";
+  if (!result.can_be_assessed) return "accuracy_few";
   return state.jobs.find((job) => job.number === state.shown)?.ending ? "accuracy_none" : "accuracy_wait";
 }
 
@@ -119,7 +117,7 @@ const withError = (value, error) => (value === null ? t("not_known") : `${share(
 function verdict() {
   const { certificate, sample } = result;
   const parts = [t("verdict_labels", { n: number(certificate.n_contradicted), of: number(sample.n_labeled) })];
-  if (sample.has_total && hasGivenTotals()) parts.push(t("verdict_totals", { n: number(sample.n_met), of: number(sample.n_totals) }));
+  if (sample.has_total && result.has_given_totals) parts.push(t("verdict_totals", { n: number(sample.n_met), of: number(sample.n_totals) }));
   parts.push(t(certificate.verdict.word === "optimal" ? "verdict_proved" : `verdict_${certificate.ended.replace(" ", "_")}`, { depth: certificate.depth }));
   return parts.join(" ");
 }
@@ -163,7 +161,7 @@ function leaf(part) {
   const name = h("strong", {}, part.class_name);
   name.style.cssText = `background: ${part.colour}; color: ${part.ink}`;
   const drawn = h("button", {
-    type: "button", class: "leaf", title: part.conditions?.join(` ${t("and")} `), "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
+    type: "button", class: "leaf", title: part.conditions.join(` ${t("and")} `), "data-leaves": part.leaves.join(" "), onclick: () => showLeaf(part, 0),
   }, name, lines.map((line) => h("span", { class: "small" }, line)));
   drawn.style.borderColor = part.colour;
   return h("div", { class: "node" }, drawn);
@@ -202,7 +200,7 @@ function totals() {
   const { sample } = result;
   if (!sample.has_total && sample.cells === null) return h("p", { class: "muted" }, t("no_totals"));
   const rows = sample.classes.map((line) => [line.name, ...given(line), number(line.known), number(line.alone), number(line.achieved), number(line.missed)]);
-  return [h("h3", {}, t("totals_met")), h("p", {}, hasGivenTotals() ? said(sample.met) : t("totals_assumed")),
+  return [h("h3", {}, t("totals_met")), h("p", {}, result.has_given_totals ? said(sample.met) : t("totals_assumed")),
     sample.given_of ? h("p", { id: "totals-given" }, t(`given_${sample.given_of.replaceAll(" ", "_")}`)) : null,
     sample.cells ? sample.cells.margins.map(cellTable) : totalsTable([t("class")], rows)];
 }
@@ -216,7 +214,7 @@ function cellTable(margin) {
 const given = (line) => (result.sample.given_of ? [line.given || "–"] : []);
 
 function totalsTable(first, rows) {
-  const known = result.sample.given_of ? [t("given"), t("known_unlabeled")] : [t(hasGivenTotals() ? "known" : "assumed")];
+  const known = result.sample.given_of ? [t("given"), t("known_unlabeled")] : [t(result.has_given_totals ? "known" : "assumed")];
   const headings = [...first, ...known, t("alone"), t("achieved"), t("off")];
   const numbers = headings.map((_, i) => i).slice(first.length);
   return table(t("totals_met"), headings, rows, { numbers, id: "totals-table" });

@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.output.exports.rules import checked_encoding
+from s2oct.output.exports.rules import checked_encoding, plain_classes
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER
 from s2oct.trees.tree import ObliqueTree
@@ -58,7 +58,7 @@ def tree_to_onnx(
 
 
 def _label_tensor(classes: Sequence[Any]) -> ObjectArray:
-    plain = [label.item() if hasattr(label, "item") else label for label in classes]
+    plain = plain_classes(classes)
     # As an array of text, numpy would drop NUL characters at the end.
     labels = np.array(plain, dtype=object if any(isinstance(label, str) for label in plain) else None)
     if labels.dtype.kind not in "ifb" and not all(isinstance(label, str) for label in plain):

@@ -11,6 +11,7 @@ from s2oct.output.exports.rules import (
     checked_encoding,
     columns_used,
     missing_level,
+    plain_classes,
     positions_of,
     written_sum,
 )
@@ -124,7 +125,7 @@ def tree_to_python(
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
     part = pruned(tree)
-    labels = [repr(label.item() if hasattr(label, "item") else label) for label in classes]
+    labels = list(map(repr, plain_classes(classes)))
     read = _Columns(columns_used(tree, part, columns), columns)
     body = [*read.lines(), *_branches(tree, part, labels, read)]
     predict = "\n".join(f"    {line}" for line in body)
@@ -174,8 +175,7 @@ class _Columns:
             return known if level is None else f"({value} is None)"
         if level is not None:
             return f"({value} == {level!r})"
-        positions = positions_of(column)
-        return f"{positions!r}[{value}]"
+        return f"{positions_of(column)!r}[{value}]"
 
 
 def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str], read: _Columns) -> Iterator[str]:

@@ -12,6 +12,7 @@ from s2oct.output.exports.rules import (
     checked_encoding,
     columns_used,
     missing_level,
+    plain_classes,
     positions_of,
     written_sum,
 )
@@ -148,7 +149,7 @@ def tree_to_r(
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
     part = pruned(tree)
-    labels = ", ".join(_labels([label.item() if hasattr(label, "item") else label for label in classes]))
+    labels = ", ".join(_labels(plain_classes(classes)))
     read = _Columns(columns_used(tree, part, columns), columns)
     body = [*read.lines(), *_decision(tree, part, read), "classes[class]"]
     constants = f"  classes <- c({labels})\n  gaps <- c({_strings(MISSING)})"

@@ -9,12 +9,7 @@ from typing import Any
 from s2oct.errors import InvalidProblem
 from s2oct.tables.encoding import Column, Encoding, plain_encoding
 from s2oct.trees.features import NUMBER
-from s2oct.trees.rounding import (
-    Leaf,
-    Split,
-    check_names,
-    features_used,
-)
+from s2oct.trees.rounding import Leaf, Split, check_names, features_used
 from s2oct.trees.rules import ORDERED, SUM, THRESHOLD, Pairs, SplitRule
 from s2oct.trees.tree import ObliqueTree
 
@@ -30,6 +25,11 @@ def checked_encoding(
             f"Expected an encoding into the features {list(feature_names)}, got {list(columns.features)}."
         )
     return columns
+
+
+def plain_classes(classes: Sequence[Any]) -> list[Any]:
+    """The class labels without numpy's types, whose literals other languages do not read."""
+    return [label.item() if hasattr(label, "item") else label for label in classes]
 
 
 def columns_used(tree: ObliqueTree, part: Leaf | Split, encoding: Encoding) -> dict[Column, int]:

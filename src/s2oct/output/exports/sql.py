@@ -18,7 +18,12 @@ from s2oct.trees.rounding import Leaf, Split, pruned
 from s2oct.trees.rules import SplitRule
 from s2oct.trees.tree import ObliqueTree
 
-# How databases differ where a tree is written as SQL: one record for each of them.
+INDENT = "    "
+_LARGEST = "1.7976931348623157e308"
+_MOST_DIGITS = 18
+_CLEAR_OF_THE_MIDPOINT = Fraction(45, 100)
+"""SQLite before version 3.47 reads decimals a little inexactly. It reads the right double if the decimal is within this
+many units in the last place. The shortest decimal can be farther away, near the midpoint of two doubles."""
 
 _DOUBLED_QUOTE = {"'": "''"}
 _BACKSLASHES = {"\\": "\\\\", "'": "\\'"}
@@ -124,16 +129,6 @@ def sql_dialect(name: str) -> SqlDialect:
     if name not in DIALECTS:
         raise InvalidProblem(f"Expected one of the SQL dialects {', '.join(DIALECTS)}, got {name!r}.")
     return DIALECTS[name]
-
-
-# A tree as SQL: one CASE expression that predicts in the database what `predict` predicts here.
-
-INDENT = "    "
-_LARGEST = "1.7976931348623157e308"
-_MOST_DIGITS = 18
-_CLEAR_OF_THE_MIDPOINT = Fraction(45, 100)
-"""SQLite before version 3.47 reads decimals a little inexactly. It reads the right double if the decimal is within this
-many units in the last place. The shortest decimal can be farther away, near the midpoint of two doubles."""
 
 
 def tree_to_sql(

@@ -14,8 +14,6 @@ from s2oct.trees.rounding import Leaf, Split, check_names, pruned, rule_lines
 from s2oct.trees.rules import SplitRule
 from s2oct.trees.tree import ObliqueTree
 
-# A tree as indented text: one rule per split, in the user's units and with the user's names.
-
 
 def tree_to_text(
     tree: ObliqueTree,
@@ -66,9 +64,6 @@ def tree_to_text(
         return f"  ({', '.join(found)})" if found else ""
 
     return "\n".join(rule_lines(tree, feature_names, classes, counts))
-
-
-# A tree as a graph in the DOT language of Graphviz.
 
 
 def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], classes: Sequence[Any]) -> str:

@@ -29,7 +29,6 @@ ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier
 
 _CERTIFICATES: dict[str, type[Claim]] = {"S2OCTClassifier": Certificate, "OCTHClassifier": OCTHCertificate}
 
-
 _TIMING = ("seconds", "history")
 """Fields of a certificate that two fits of the same table do not share."""
 
@@ -62,14 +61,7 @@ def _classes(model: Model) -> list[Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    unused: dict[str, Any] = {
-        "categories": [],
-        "rest": None,
-        "gaps": False,
-        "low": None,
-        "high": None,
-        "whole": False,
-    }
+    unused: dict[str, Any] = {"categories": [], "rest": None, "gaps": False, "low": None, "high": None, "whole": False}
     return {name: value for name, value in encoded(column).items() if name not in unused or value != unused[name]}
 
 
@@ -170,8 +162,8 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     clf.data_summary_ = decoded(DataSummary, provenance["data"], "provenance.data", skip_unknown=True)
     if isinstance(clf, S2OCTClassifier):
         clf._slope = float(content["probability"]["slope"])
-        stood_for = provenance.get("resolved", {})  # earlier versions did not say
-        clf.resolved_params_ = {name: math.inf if value == "inf" else value for name, value in stood_for.items()}
+        resolved = provenance["resolved"].items()
+        clf.resolved_params_ = {name: math.inf if value == "inf" else value for name, value in resolved}
     else:
         clf._leaf_shares = np.array(content["probability"]["leaf_shares"], dtype=float)
     return clf

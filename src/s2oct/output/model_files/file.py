@@ -21,7 +21,16 @@ from s2oct.output.model_files.model import Model, TreeEstimator
 from s2oct.version import __version__
 from s2oct.wording import brief, count
 
-# The schema of model files, and a check of the part of JSON Schema that it uses.
+FORMAT, FORMAT_VERSION = "s2oct-model", 1
+
+LARGEST_FILE = 100 * 10**6
+"""Most bytes of a model file; a tree with 100,000 categories takes a tenth of it."""
+
+_MOST_DIGITS = 400
+"""Most digits of a whole number; larger ones exceed any float, and the time to read them grows with their square."""
+
+WIDTH = 120
+"""Most characters of a line that holds a whole list or object."""
 
 Schema = Mapping[str, Any]
 
@@ -38,132 +47,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _NOTES = {"$schema", "$defs", "title", "description"}
 _CHECKED = {"$ref", "type", "const", "enum", "minimum", "exclusiveMinimum", "pattern", "anyOf"}
 _CHECKED_INSIDE = {"required", "properties", "additionalProperties", "items", "minItems"}
-
-
-def model_schema() -> dict[str, Any]:
-    """The JSON schema of model files."""
-    text = files("s2oct.output.model_files").joinpath("model.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
-def violation(value: Any, schema: Schema) -> str | None:
-    """What is wrong with a value, as a phrase that names the place; None if the schema admits it.
-
-    Understands type, const, enum, pattern, minimum, exclusiveMinimum, required, properties, additionalProperties,
-    items, minItems, anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is
-    never made.
-    """
-    return next(_violations(value, schema, schema, ""), None)
-
-
-def _violations(value: Any, schema: Schema, root: Schema, at: str) -> Iterator[str]:
-    unknown = set(schema) - _NOTES - _CHECKED - _CHECKED_INSIDE
-    if unknown:
-        raise ValueError(f"Expected keywords of JSON Schema that are checked here, got {sorted(unknown)}.")
-    if "$ref" in schema:
-        yield from _violations(value, _resolved(schema["$ref"], root), root, at)
-    yield from (f"{place(at)} should {phrase}" for phrase in _simple_violations(value, schema))
-    if "anyOf" in schema:
-        found = [next(_violations(value, choice, root, at), None) for choice in schema["anyOf"]]
-        if None not in found:
-            yield str(found[-1])
-    if isinstance(value, dict):
-        yield from _object_violations(value, schema, root, at)
-    if isinstance(value, list):
-        yield from _array_violations(value, schema, root, at)
-
-
-def _simple_violations(value: Any, schema: Schema) -> Iterator[str]:
-    kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kinds and not any(_is(value, kind) for kind in kinds):
-        yield f"be {' or '.join(kinds)}, not {brief(value)}"
-    if "const" in schema and not _equal(value, schema["const"]):
-        yield f"be {schema['const']!r}, not {brief(value)}"
-    if "enum" in schema and not any(_equal(value, choice) for choice in schema["enum"]):
-        yield f"be one of {schema['enum']}, not {brief(value)}"
-    if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:
-        yield f"be at least {schema['minimum']}, not {brief(value)}"
-    if "exclusiveMinimum" in schema and _is(value, "number") and value <= schema["exclusiveMinimum"]:
-        yield f"be more than {schema['exclusiveMinimum']}, not {brief(value)}"
-    if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
-        yield f"match {schema['pattern']}, not be {brief(value)}"
-
-
-def _object_violations(value: dict[str, Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
-    for name in schema.get("required", []):
-        if name not in value:
-            yield f"{place(at)} has no {name!r}"
-    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-    for name, part in value.items():
-        if name not in known and others is False:
-            yield f"{place(at)} has {name!r}, which is not known there"
-        part_schema = known.get(name, others)
-        if isinstance(part_schema, Mapping):
-            yield from _violations(part, part_schema, root, inside(at, name))
-
-
-def _array_violations(value: list[Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
-    if len(value) < schema.get("minItems", 0):
-        yield f"{place(at)} should have at least {schema['minItems']} entries, not {len(value)}"
-    for i, part in enumerate(value):
-        yield from _violations(part, schema.get("items", {}), root, f"{at}[{i}]")
-
-
-def _resolved(reference: str, root: Schema) -> Schema:
-    found: Any = root
-    for step in reference.removeprefix("#/").split("/"):
-        found = found[step]
-    return dict(found)
-
-
-def _equal(value: Any, other: Any) -> bool:
-    # Python's booleans are integers, JSON's are not.
-    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
-
-
-def _is(value: Any, kind: str) -> bool:
-    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
-
-
-# The model file: JSON with a format, a version and a checksum.
-
-WIDTH = 120
-_INDENT = "  "
-
-
-def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
-    """The text of a JSON value; its first line has at most ``room`` characters if it is on one line."""
-    line = _dumped(value)
-    if not isinstance(value, (dict, list)) or not value or (indent and len(line) <= room):
-        return line
-    inner = indent + _INDENT
-    if isinstance(value, dict):
-        heads = [f"{_dumped(key)}: " for key in value]
-        parts = [
-            head + pretty_json(part, inner, WIDTH - len(inner) - len(head))
-            for head, part in zip(heads, value.values(), strict=True)
-        ]
-    else:
-        parts = [pretty_json(part, inner, WIDTH - len(inner)) for part in value]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{closing}"
-
-
-def _dumped(value: Any) -> str:
-    """JSON on one line. Characters that no reader sees, or that steer a terminal, are written as escapes."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-
-
-FORMAT, FORMAT_VERSION = "s2oct-model", 1
-
-LARGEST_FILE = 100 * 10**6
-"""Most bytes of a model file; a tree with 100,000 categories takes a tenth of it."""
-
-_MOST_DIGITS = 400
-"""Most digits of a whole number; larger ones exceed any float, and the time to read them grows with their square."""
 
 
 def save(clf: TreeEstimator, path: str | Path) -> None:
@@ -363,3 +246,114 @@ def _digest(content: Mapping[str, Any]) -> str:
     """SHA-256 of the content without blanks and with sorted keys."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
+    """The text of a JSON value; its first line has at most ``room`` characters if it is on one line."""
+    line = _dumped(value)
+    if not isinstance(value, (dict, list)) or not value or (indent and len(line) <= room):
+        return line
+    inner = f"{indent}  "
+    if isinstance(value, dict):
+        heads = [f"{_dumped(key)}: " for key in value]
+        parts = [
+            head + pretty_json(part, inner, WIDTH - len(inner) - len(head))
+            for head, part in zip(heads, value.values(), strict=True)
+        ]
+    else:
+        parts = [pretty_json(part, inner, WIDTH - len(inner)) for part in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{closing}"
+
+
+def _dumped(value: Any) -> str:
+    """JSON on one line. Characters that no reader sees, or that steer a terminal, are written as escapes."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def model_schema() -> dict[str, Any]:
+    """The JSON schema of model files."""
+    text = files("s2oct.output.model_files").joinpath("model.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def violation(value: Any, schema: Schema) -> str | None:
+    """What is wrong with a value, as a phrase that names the place; None if the schema admits it.
+
+    Understands type, const, enum, pattern, minimum, exclusiveMinimum, required, properties, additionalProperties,
+    items, minItems, anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is
+    never made.
+    """
+    return next(_violations(value, schema, schema, ""), None)
+
+
+def _violations(value: Any, schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    unknown = set(schema) - _NOTES - _CHECKED - _CHECKED_INSIDE
+    if unknown:
+        raise ValueError(f"Expected keywords of JSON Schema that are checked here, got {sorted(unknown)}.")
+    if "$ref" in schema:
+        yield from _violations(value, _resolved(schema["$ref"], root), root, at)
+    yield from (f"{place(at)} should {phrase}" for phrase in _simple_violations(value, schema))
+    if "anyOf" in schema:
+        found = [next(_violations(value, choice, root, at), None) for choice in schema["anyOf"]]
+        if None not in found:
+            yield str(found[-1])
+    if isinstance(value, dict):
+        yield from _object_violations(value, schema, root, at)
+    if isinstance(value, list):
+        yield from _array_violations(value, schema, root, at)
+
+
+def _simple_violations(value: Any, schema: Schema) -> Iterator[str]:
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        yield f"be {' or '.join(kinds)}, not {brief(value)}"
+    if "const" in schema and not _equal(value, schema["const"]):
+        yield f"be {schema['const']!r}, not {brief(value)}"
+    if "enum" in schema and not any(_equal(value, choice) for choice in schema["enum"]):
+        yield f"be one of {schema['enum']}, not {brief(value)}"
+    if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:
+        yield f"be at least {schema['minimum']}, not {brief(value)}"
+    if "exclusiveMinimum" in schema and _is(value, "number") and value <= schema["exclusiveMinimum"]:
+        yield f"be more than {schema['exclusiveMinimum']}, not {brief(value)}"
+    if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
+        yield f"match {schema['pattern']}, not be {brief(value)}"
+
+
+def _object_violations(value: dict[str, Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    for name in schema.get("required", []):
+        if name not in value:
+            yield f"{place(at)} has no {name!r}"
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for name, part in value.items():
+        if name not in known and others is False:
+            yield f"{place(at)} has {name!r}, which is not known there"
+        part_schema = known.get(name, others)
+        if isinstance(part_schema, Mapping):
+            yield from _violations(part, part_schema, root, inside(at, name))
+
+
+def _array_violations(value: list[Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
+    if len(value) < schema.get("minItems", 0):
+        yield f"{place(at)} should have at least {schema['minItems']} entries, not {len(value)}"
+    for i, part in enumerate(value):
+        yield from _violations(part, schema.get("items", {}), root, f"{at}[{i}]")
+
+
+def _resolved(reference: str, root: Schema) -> Schema:
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return dict(found)
+
+
+def _equal(value: Any, other: Any) -> bool:
+    # Python's booleans are integers, JSON's are not.
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))

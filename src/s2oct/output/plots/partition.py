@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from s2oct.output.plots.style import (
     class_marker,
     figure_of,
     fit_text,
-    new_axes,
     open_frame,
     plain_ticks,
     text_width,
@@ -30,10 +29,20 @@ from s2oct.trees.tree import ObliqueTree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Where rows stand in two dimensions: by two features, by principal components, or by the values of splits.
-
 Plane = tuple[FloatArray, FloatArray, FloatArray]
 """Origin and two directions in feature space: the point (u, v) of the picture is origin + u a + v b."""
+
+Region = tuple[int, FloatArray, int | None]
+"""Node id, corners and class index of a part of the picture; no class where its rows are divided further."""
+
+EDGE = 0.06
+"""Part of the rows' range that is shown beyond them."""
+DOTS = 20_000
+"""Unlabeled rows beyond this many are thinned out: more dots show no more."""
+LEGEND_NAME, LEGEND_LINE, LEGEND_GAP = 1.5, 0.2, 0.48
+"""Inches for the name of a class in the legend, of a line of it, and for ticks and label between axes and legend."""
+VECTORS = 1_000
+"""More dots than this go into vector files as an image, since each takes a hundred bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,204 +64,6 @@ class View:
     labels: tuple[str, str]
     plane: Plane | None
     note: str = ""
-
-
-def view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> View:
-    """The view that is asked for: two features, "splits", "pca", or None for the one that suits the rows."""
-    p = rows.X.shape[1]
-    if features is None:
-        features = (0, 1) if p == 2 else "splits"
-    if isinstance(features, str):
-        if features == "splits":
-            return _splits_view(rows)
-        if features == "pca":
-            return _pca_view(rows)
-        raise InvalidProblem(f"Expected features to be two features, 'splits', 'pca' or None, got {features!r}.")
-    chosen = [_position(feature, rows.feature_names) for feature in features]
-    if len(chosen) != 2 or chosen[0] == chosen[1]:
-        raise InvalidProblem(f"Expected two different features, got {list(features)}.")
-    first, second = chosen
-    origin = np.median(rows.X, axis=0)
-    origin[chosen] = 0.0
-    directions = np.zeros((2, p))
-    directions[0, first] = directions[1, second] = 1.0
-    used = np.flatnonzero(rows.tree.omega.any(axis=0))
-    held = len(set(used.tolist()) - set(chosen))
-    note = ""
-    if held:
-        others = (
-            "feature of the tree has its median" if held == 1 else f"{held} features of the tree have their medians"
-        )
-        note = f"regions where the other {others}"
-    names = rows.features[first].title, rows.features[second].title
-    return View(rows.X[:, chosen], names, (origin, directions[0], directions[1]), note)
-
-
-def _position(feature: int | str, names: Sequence[str]) -> int:
-    if isinstance(feature, str):
-        if feature in names:
-            return list(names).index(feature)
-    elif isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
-        return int(feature)
-    raise InvalidProblem(f"Expected features by name or by position below {len(names)}, got {feature!r}.")
-
-
-def _pca_view(rows: FittedRows) -> View:
-    """Principal components of the standardised features; constant ones have no part in them."""
-    if rows.X.shape[1] < 2:
-        raise InvalidProblem("Expected at least two features for principal components, got one.")
-    mean, spread = rows.X.mean(axis=0), np.where(rows.spread > 0, rows.spread, 1.0)
-    standard = (rows.X - mean) / spread
-    _, sizes, components = np.linalg.svd(standard, full_matrices=False)
-    if len(components) < 2:
-        raise InvalidProblem("Expected at least two rows for principal components, got one.")
-    # The sign of a component is arbitrary; this one is the same on every machine.
-    pair = components[:2] * np.sign(components[np.arange(2), np.abs(components[:2]).argmax(axis=1)])[:, None]
-    shares = sizes**2 / max(float((sizes**2).sum()), 1e-300)
-    labels = (f"1st principal component ({shares[0]:.0%})", f"2nd principal component ({shares[1]:.0%})")
-    plane = (mean, pair[0] * spread, pair[1] * spread)
-    return View(standard @ pair.T, labels, plane, "regions on the plane of the two components through the mean")
-
-
-def _splits_view(rows: FittedRows) -> View:
-    """Values of the first two splits on each row's way; every row stands in the region it is in."""
-    values, root = rows.tree.values(rows.X), pruned(rows.tree)
-    if isinstance(root, Leaf):
-        across, up = np.zeros(len(rows.X)), np.zeros(len(rows.X))
-        return View(np.column_stack([across, up]), ("no split", ""), None, "the tree splits nothing")
-    across = values[:, root.node - 1]
-    up = np.zeros(len(rows.X))
-    sides = ((root.left, across <= 0), (root.right, across > 0))
-    for side, here in sides:
-        if isinstance(side, Split):
-            up[here] = values[here, side.node - 1]
-    height = float(np.abs(up).max(initial=0.0)) or 1.0
-    for side, here in sides:
-        if isinstance(side, Leaf):
-            # A side without a further split has no second value; its rows are spread evenly to keep them visible.
-            up[here] = np.linspace(-height, height, int(here.sum()))
-    seconds = [side.node for side in (root.left, root.right) if isinstance(side, Split)]
-    second = f"split{'s' * (len(seconds) > 1)} {' and '.join(map(str, seconds))}"
-    deeper = any(len(part.splits) > 1 for part in (root.left, root.right))
-    note = "grey regions are divided further by splits that are not shown" if deeper else ""
-    names = (f"{IF_SO} ← split {root.node} → {OTHERWISE}", f"{IF_SO} ← {second} → {OTHERWISE}" if seconds else "")
-    return View(np.column_stack([_damped(across), _damped(up)]), names, None, note)
-
-
-def _damped(values: FloatArray) -> FloatArray:
-    """Values up to ten times their median size, and by their root beyond: a far row must not hide the rest."""
-    far = 10 * float(np.median(np.abs(values))) if len(values) else 0.0
-    if far == 0:
-        return values
-    size = np.abs(values)
-    return np.asarray(np.sign(values) * np.where(size <= far, size, far * np.sqrt(size / far)))
-
-
-# The regions of a tree in two dimensions, as polygons.
-
-EDGE = 0.06
-"""Part of the rows' range that is shown beyond them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Regions:
-    """What a tree makes of a rectangle of the plane.
-
-    Attributes
-    ----------
-    window : ndarray of shape (4, 2)
-        Corners of the rectangle.
-    polygons : dict of int to ndarray of shape (corners, 2)
-        The region of every part in the rectangle, by node id. They fill the rectangle and do not overlap.
-    classes : dict of int to int or None
-        Class index of every region; None where its rows are divided further.
-    lines : dict of int to ndarray of shape (2, 2)
-        The segment of each split's line that divides something, by node id.
-    """
-
-    window: FloatArray
-    polygons: dict[int, FloatArray] = field(default_factory=dict)
-    classes: dict[int, int | None] = field(default_factory=dict)
-    lines: dict[int, FloatArray] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, tree: ObliqueTree, view: View) -> Regions:
-        """Divide the rectangle around the rows of a view."""
-        regions = cls(_window(view.points, with_zero=view.plane is None))
-        if view.plane is None:
-            regions._quadrants(pruned(tree))
-        else:
-            regions._cut(tree, pruned(tree), regions.window, view.plane)
-        return regions
-
-    def _add(self, node: int, polygon: FloatArray, class_index: int | None) -> None:
-        self.polygons[node], self.classes[node] = polygon, class_index
-
-    def _cut(self, tree: ObliqueTree, part: Leaf | Split, polygon: FloatArray, plane: Plane) -> None:
-        """Divide a convex polygon of the plane by the splits below a part."""
-        if len(polygon) < 3:
-            return
-        if isinstance(part, Leaf):
-            self._add(part.node, polygon, part.class_index)
-            return
-        origin, a, b = plane
-        omega, gamma = tree.omega[part.node - 1], float(tree.gamma[part.node - 1])
-        normal = np.array([omega @ a, omega @ b])
-        left, right, cut = _halves(polygon, normal, gamma - float(omega @ origin))
-        if len(left) >= 3 and len(right) >= 3 and len(cut) == 2:
-            self.lines[part.node] = cut
-        self._cut(tree, part.left, left, plane)
-        self._cut(tree, part.right, right, plane)
-
-    def _quadrants(self, root: Leaf | Split) -> None:
-        """Divide the plane of split values: by the first split at 0 across, by the second at 0 up and down."""
-        if isinstance(root, Leaf):
-            self._add(root.node, self.window, root.class_index)
-            return
-        left, right, self.lines[root.node] = _halves(self.window, np.array([1.0, 0.0]), 0.0)
-        for side, half in ((root.left, left), (root.right, right)):
-            if isinstance(side, Leaf):
-                self._add(side.node, half, side.class_index)
-                continue
-            below, above, self.lines[side.node] = _halves(half, np.array([0.0, 1.0]), 0.0)
-            for part, quarter in ((side.left, below), (side.right, above)):
-                classes = {leaf.class_index for leaf in part.leaves}
-                self._add(part.node, quarter, classes.pop() if len(classes) == 1 else None)
-
-
-def _window(points: FloatArray, *, with_zero: bool) -> FloatArray:
-    """The rectangle around the rows, as a polygon."""
-    corners = np.vstack([points, np.zeros((1, 2))]) if with_zero or not len(points) else points
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    size = np.where(high > low, high - low, 1.0)
-    low, high = low - EDGE * size, high + EDGE * size
-    return np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
-
-
-def _halves(polygon: FloatArray, normal: FloatArray, offset: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The parts of a convex polygon where normal . x <= offset and where it is not, and the cut between them."""
-    value = polygon @ normal - offset
-    sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    cut: list[FloatArray] = []
-    for i, corner in enumerate(polygon):
-        nxt = (i + 1) % len(polygon)
-        sides[int(value[i] > 0)].append(corner)
-        if (value[i] > 0) != (value[nxt] > 0):
-            crossing = corner + (polygon[nxt] - corner) * (value[i] / (value[i] - value[nxt]))
-            cut.append(crossing)
-            sides[0].append(crossing)
-            sides[1].append(crossing)
-    return np.array(sides[0]), np.array(sides[1]), np.array(cut).reshape(-1, 2)
-
-
-# The plane as a tree divides it: the paper's Figure 2, for two features or two projections of many.
-
-DOTS = 20_000
-"""Unlabeled rows beyond this many are thinned out: more dots show no more."""
-LEGEND_NAME, LEGEND_LINE, LEGEND_GAP = 1.5, 0.2, 0.48
-"""Inches for the name of a class in the legend, of a line of it, and for ticks and label between axes and legend."""
-VECTORS = 1_000
-"""More dots than this go into vector files as an image, since each takes a hundred bytes."""
 
 
 class PartitionDisplay(Display):
@@ -289,6 +100,7 @@ class PartitionDisplay(Display):
 
     regions_: dict[int, FloatArray]
     lines_: dict[int, FloatArray]
+    _size = 6.4, 5.0
 
     def __init__(
         self, tree: ObliqueTree, *, view: View, class_names: Sequence[str], codes: IntArray, predicted: IntArray
@@ -358,33 +170,36 @@ class PartitionDisplay(Display):
         """
         return cls(
             rows.tree,
-            view=view_of(rows, features),
+            view=_view_of(rows, features),
             class_names=rows.class_names,
             codes=rows.codes,
             predicted=rows.predicted,
         )
 
-    def _new_axes(self) -> Axes:
-        return new_axes((6.4, 5.0))
-
     def _draw(self, ax: Axes) -> None:
         ink = Ink.in_force()
-        regions = Regions.of(self.tree, self.view)
-        self._fill(ax, ink, regions)
+        window = _window(self.view.points, with_zero=self.view.plane is None)
+        self._fill(ax, ink, window)
         self._rows(ax, ink)
-        self._dress(ax, ink, regions.window)
-        self.regions_, self.lines_ = regions.polygons, regions.lines
+        self._dress(ax, ink, window)
 
-    def _fill(self, ax: Axes, ink: Ink, regions: Regions) -> None:
+    def _fill(self, ax: Axes, ink: Ink, window: FloatArray) -> None:
         from matplotlib.patches import Polygon
 
-        for node, corners in regions.polygons.items():
-            class_index = regions.classes[node]
+        root, plane = pruned(self.tree), self.view.plane
+        self.regions_, self.lines_ = {}, {}
+        found = (
+            _quadrants(root, window, self.lines_)
+            if plane is None
+            else _cut(self.tree, root, window, plane, self.lines_)
+        )
+        for node, corners, class_index in found:
+            self.regions_[node] = corners
             colour = ink.faint if class_index is None else class_colour(class_index)
             ax.add_patch(
                 Polygon(corners, closed=True, facecolor=colour, alpha=0.16, edgecolor="none", linewidth=0, zorder=0)
             )
-        for node, ends in regions.lines.items():
+        for node, ends in self.lines_.items():
             ax.plot(
                 ends[:, 0],
                 ends[:, 1],
@@ -480,3 +295,154 @@ def plot_partition(
     return PartitionDisplay.from_estimator(
         estimator, X, y, features=features, feature_names=feature_names, class_names=class_names, ax=ax
     )
+
+
+def _view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> View:
+    """The view that is asked for: two features, "splits", "pca", or None for the one that suits the rows."""
+    p = rows.X.shape[1]
+    if features is None:
+        features = (0, 1) if p == 2 else "splits"
+    if isinstance(features, str):
+        if features == "splits":
+            return _splits_view(rows)
+        if features == "pca":
+            return _pca_view(rows)
+        raise InvalidProblem(f"Expected features to be two features, 'splits', 'pca' or None, got {features!r}.")
+    chosen = [_position(feature, rows.feature_names) for feature in features]
+    if len(chosen) != 2 or chosen[0] == chosen[1]:
+        raise InvalidProblem(f"Expected two different features, got {list(features)}.")
+    first, second = chosen
+    origin = np.median(rows.X, axis=0)
+    origin[chosen] = 0.0
+    directions = np.zeros((2, p))
+    directions[0, first] = directions[1, second] = 1.0
+    used = np.flatnonzero(rows.tree.omega.any(axis=0))
+    held = len(set(used.tolist()) - set(chosen))
+    note = ""
+    if held:
+        others = (
+            "feature of the tree has its median" if held == 1 else f"{held} features of the tree have their medians"
+        )
+        note = f"regions where the other {others}"
+    names = rows.features[first].title, rows.features[second].title
+    return View(rows.X[:, chosen], names, (origin, directions[0], directions[1]), note)
+
+
+def _position(feature: int | str, names: Sequence[str]) -> int:
+    if isinstance(feature, str):
+        if feature in names:
+            return list(names).index(feature)
+    elif isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
+        return int(feature)
+    raise InvalidProblem(f"Expected features by name or by position below {len(names)}, got {feature!r}.")
+
+
+def _pca_view(rows: FittedRows) -> View:
+    """Principal components of the standardised features; constant ones have no part in them."""
+    if rows.X.shape[1] < 2:
+        raise InvalidProblem("Expected at least two features for principal components, got one.")
+    mean, spread = rows.X.mean(axis=0), np.where(rows.spread > 0, rows.spread, 1.0)
+    standard = (rows.X - mean) / spread
+    _, sizes, components = np.linalg.svd(standard, full_matrices=False)
+    if len(components) < 2:
+        raise InvalidProblem("Expected at least two rows for principal components, got one.")
+    # The sign of a component is arbitrary; this one is the same on every machine.
+    pair = components[:2] * np.sign(components[np.arange(2), np.abs(components[:2]).argmax(axis=1)])[:, None]
+    shares = sizes**2 / max(float((sizes**2).sum()), 1e-300)
+    labels = (f"1st principal component ({shares[0]:.0%})", f"2nd principal component ({shares[1]:.0%})")
+    plane = (mean, pair[0] * spread, pair[1] * spread)
+    return View(standard @ pair.T, labels, plane, "regions on the plane of the two components through the mean")
+
+
+def _splits_view(rows: FittedRows) -> View:
+    """Values of the first two splits on each row's way; every row stands in the region it is in."""
+    values, root = rows.tree.values(rows.X), pruned(rows.tree)
+    if isinstance(root, Leaf):
+        across, up = np.zeros(len(rows.X)), np.zeros(len(rows.X))
+        return View(np.column_stack([across, up]), ("no split", ""), None, "the tree splits nothing")
+    across = values[:, root.node - 1]
+    up = np.zeros(len(rows.X))
+    sides = ((root.left, across <= 0), (root.right, across > 0))
+    for side, here in sides:
+        if isinstance(side, Split):
+            up[here] = values[here, side.node - 1]
+    height = float(np.abs(up).max(initial=0.0)) or 1.0
+    for side, here in sides:
+        if isinstance(side, Leaf):
+            # A side without a further split has no second value; its rows are spread evenly to keep them visible.
+            up[here] = np.linspace(-height, height, int(here.sum()))
+    seconds = [side.node for side in (root.left, root.right) if isinstance(side, Split)]
+    second = f"split{'s' * (len(seconds) > 1)} {' and '.join(map(str, seconds))}"
+    deeper = any(len(part.splits) > 1 for part in (root.left, root.right))
+    note = "grey regions are divided further by splits that are not shown" if deeper else ""
+    names = (f"{IF_SO} ← split {root.node} → {OTHERWISE}", f"{IF_SO} ← {second} → {OTHERWISE}" if seconds else "")
+    return View(np.column_stack([_damped(across), _damped(up)]), names, None, note)
+
+
+def _damped(values: FloatArray) -> FloatArray:
+    """Values up to ten times their median size, and by their root beyond: a far row must not hide the rest."""
+    far = 10 * float(np.median(np.abs(values))) if len(values) else 0.0
+    if far == 0:
+        return values
+    size = np.abs(values)
+    return np.asarray(np.sign(values) * np.where(size <= far, size, far * np.sqrt(size / far)))
+
+
+def _cut(
+    tree: ObliqueTree, part: Leaf | Split, polygon: FloatArray, plane: Plane, lines: dict[int, FloatArray]
+) -> Iterator[Region]:
+    """Divide a convex polygon of the plane by the splits below a part."""
+    if len(polygon) < 3:
+        return
+    if isinstance(part, Leaf):
+        yield part.node, polygon, part.class_index
+        return
+    origin, a, b = plane
+    omega, gamma = tree.omega[part.node - 1], float(tree.gamma[part.node - 1])
+    normal = np.array([omega @ a, omega @ b])
+    left, right, cut = _halves(polygon, normal, gamma - float(omega @ origin))
+    if len(left) >= 3 and len(right) >= 3 and len(cut) == 2:
+        lines[part.node] = cut
+    yield from _cut(tree, part.left, left, plane, lines)
+    yield from _cut(tree, part.right, right, plane, lines)
+
+
+def _quadrants(root: Leaf | Split, window: FloatArray, lines: dict[int, FloatArray]) -> Iterator[Region]:
+    """Divide the plane of split values: by the first split at 0 across, by the second at 0 up and down."""
+    if isinstance(root, Leaf):
+        yield root.node, window, root.class_index
+        return
+    left, right, lines[root.node] = _halves(window, np.array([1.0, 0.0]), 0.0)
+    for side, half in ((root.left, left), (root.right, right)):
+        if isinstance(side, Leaf):
+            yield side.node, half, side.class_index
+            continue
+        below, above, lines[side.node] = _halves(half, np.array([0.0, 1.0]), 0.0)
+        for part, quarter in ((side.left, below), (side.right, above)):
+            classes = {leaf.class_index for leaf in part.leaves}
+            yield part.node, quarter, classes.pop() if len(classes) == 1 else None
+
+
+def _window(points: FloatArray, *, with_zero: bool) -> FloatArray:
+    """The rectangle around the rows, as a polygon."""
+    corners = np.vstack([points, np.zeros((1, 2))]) if with_zero or not len(points) else points
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    size = np.where(high > low, high - low, 1.0)
+    low, high = low - EDGE * size, high + EDGE * size
+    return np.array([[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]])
+
+
+def _halves(polygon: FloatArray, normal: FloatArray, offset: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The parts of a convex polygon where normal . x <= offset and where it is not, and the cut between them."""
+    value = polygon @ normal - offset
+    sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    cut: list[FloatArray] = []
+    for i, corner in enumerate(polygon):
+        nxt = (i + 1) % len(polygon)
+        sides[int(value[i] > 0)].append(corner)
+        if (value[i] > 0) != (value[nxt] > 0):
+            crossing = corner + (polygon[nxt] - corner) * (value[i] / (value[i] - value[nxt]))
+            cut.append(crossing)
+            sides[0].append(crossing)
+            sides[1].append(crossing)
+    return np.array(sides[0]), np.array(sides[1]), np.array(cut).reshape(-1, 2)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What the pictures share: matplotlib on first use, inks and markers, and texts that fit.
-
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Markers distinguish the classes where colours cannot."""
 
@@ -150,14 +148,12 @@ def plain(text: str) -> dict[str, Any]:
     return {"s": text, "parse_math": False}
 
 
-# What the displays share: they hold numbers, and draw them on axes that are given or new.
-
-
 class Display(ABC):
-    """Base of the displays."""
+    """Base of the displays, which hold numbers and draw them on axes that are given or new."""
 
     ax_: Axes
     figure_: Figure
+    _size: tuple[float, float] = (6.4, 3.2)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the picture; see the class for what it shows.
@@ -178,16 +174,14 @@ class Display(ABC):
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
-    @abstractmethod
     def _new_axes(self) -> Axes:
         """Axes in a new figure of fitting size."""
+        return new_axes(self._size)
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on the axes."""
 
-
-# Docstrings that a function and a method share.
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -1,12 +1,11 @@
-"""The tree as a picture."""
+"""The tree as a picture: a split shows its rule, a leaf its class and its rows."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -37,116 +36,10 @@ if TYPE_CHECKING:
     from matplotlib.patches import FancyBboxPatch
     from matplotlib.text import Text
 
-# What the picture of a tree shows: its parts that decide something, their rows, and the rules of its splits.
-
 DIGITS = 5
 """Significant digits of numbers; a tree that was fitted has fewer, as a rule."""
 
-
-@dataclass(frozen=True, eq=False)
-class ShownTree:
-    """A tree with names and counts.
-
-    Attributes
-    ----------
-    tree : ObliqueTree
-    features : sequence of Feature or str
-    class_names : sequence of str
-    labeled : ndarray of shape (n_leaves, n_classes)
-        Labeled rows of each leaf and class.
-    unlabeled : ndarray of shape (n_leaves,)
-        Unlabeled rows of each leaf.
-    spread : ndarray of shape (n_features,)
-        Standard deviation of each feature.
-    max_features : int
-        Terms of a rule that are shown.
-    """
-
-    tree: ObliqueTree
-    features: Sequence[Feature | str]
-    class_names: Sequence[str]
-    labeled: IntArray
-    unlabeled: IntArray
-    spread: FloatArray
-    max_features: int
-
-    @cached_property
-    def root(self) -> Leaf | Split:
-        """The tree without the splits that decide nothing."""
-        return pruned(self.tree)
-
-    @cached_property
-    def parts(self) -> list[tuple[Leaf | Split, int]]:
-        """Every part with its level, parents first."""
-        return _parts(self.root, 0)
-
-    def labeled_in(self, part: Leaf | Split) -> list[int]:
-        """Labeled rows of each class below a part."""
-        return [int(n) for n in self.labeled[self._leaves(part)].sum(axis=0)]
-
-    def unlabeled_in(self, part: Leaf | Split) -> int:
-        """Unlabeled rows below a part."""
-        return int(self.unlabeled[self._leaves(part)].sum())
-
-    def rows_in(self, part: Leaf | Split) -> int:
-        """All rows below a part."""
-        return sum(self.labeled_in(part)) + self.unlabeled_in(part)
-
-    def _leaves(self, part: Leaf | Split) -> list[int]:
-        return [node - self.tree.topology.n_leaves for node in part.ids]
-
-    def rule(self, split: Split) -> tuple[str, ...]:
-        """The terms of a split's rule with their signs, and at the end its comparison; large sets are shortened.
-
-        Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
-        What is left out is counted, unless it is one term, which takes no more room than its count.
-        """
-        rule = SplitRule.of(self.rounded, split.node, self.features)
-        parts = tuple(map(short_sets, rule.parts()))
-        n_left_out = len(parts) - 1 - self.max_features
-        if n_left_out <= 1:
-            return parts
-        size = np.abs(self.tree.omega[split.node - 1]) * self.spread
-        influence = np.array([size[list(term.indices)].max() for term in rule.terms])
-        kept = sorted(np.argsort(-influence, kind="stable")[: self.max_features].tolist())
-        return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
-
-    def whole_rule(self, split: Split) -> str:
-        """A split's rule with every term, digit and level."""
-        return SplitRule.of(self.tree, split.node, self.features).text()
-
-    @cached_property
-    def rounded(self) -> ObliqueTree:
-        """The tree with the numbers that are shown, which are its own where these are short."""
-        omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
-        return replace(self.tree, omega=omega, gamma=gamma)
-
-    @property
-    def rounds(self) -> bool:
-        """Whether a number that is shown differs from that of the tree."""
-        nodes = [split.node - 1 for split in self.root.splits]
-        return bool(
-            (self.rounded.omega[nodes] != self.tree.omega[nodes]).any()
-            or (self.rounded.gamma[nodes] != self.tree.gamma[nodes]).any()
-        )
-
-
-def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:
-    if isinstance(part, Leaf):
-        return [(part, level)]
-    return [(part, level), *_parts(part.left, level + 1), *_parts(part.right, level + 1)]
-
-
-def leaf_label(leaf: Leaf) -> str:
-    """Name of a leaf: the id that ``apply`` gives its rows, or the ids that are read as one."""
-    if len(leaf.ids) == 1:
-        return f"leaf {leaf.ids[0]}"
-    separator = "+" if len(leaf.ids) == 2 else "…"
-    return f"leaf {leaf.ids[0]}{separator}{leaf.ids[-1]}"
-
-
-# Where the parts of a tree stand in its picture. Lengths are inches at full scale.
-
+# Lengths are inches at full scale.
 POINTS, SMALL = 9.0, 8.25
 """Font sizes at full scale: 12 and 11 pixels on a page."""
 LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
@@ -166,396 +59,11 @@ LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
 """Most for the name of a class in the legend, and what its square and the gaps around it take."""
 CAPTION_LINES = 4
-ROUNDED_CAPTION = "Numbers are rounded."
-
-
 _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
-
-class RuleLine(NamedTuple):
-    """A line of a rule: a sign or a relation, and what comes after it.
-
-    The sign is empty on the first line of a sum and where a term goes on, and None in a rule that is no sum.
-    """
-
-    sign: str | None
-    text: str
-
-
-class LeafLines(NamedTuple):
-    """The lines of a leaf: its class, and the classes of its labeled rows."""
-
-    name: list[str]
-    labeled: list[list[int]]
-
-
-@dataclass(frozen=True)
-class TreeLayout:
-    """Sizes of the picture and its parts.
-
-    Attributes
-    ----------
-    width, height : float
-    leaf_width, split_width : float
-    places : dict of int to tuple of float
-        By node id, the centre and the top of each part, from the lower left.
-    heights : dict of int to float
-        By node id, the height of each part.
-    rules : dict of int to list of RuleLine
-        By node id, the rule of each split.
-    leaves : dict of int to LeafLines
-        By node id, what is written in each leaf.
-    legend : list of list of int
-        The classes of each line of the legend.
-    caption : tuple of str
-        Lines that say how to read the picture.
-    """
-
-    width: float
-    height: float
-    leaf_width: float
-    split_width: float
-    places: dict[int, tuple[float, float]]
-    heights: dict[int, float]
-    rules: dict[int, list[RuleLine]]
-    leaves: dict[int, LeafLines]
-    legend: list[list[int]]
-    caption: tuple[str, ...]
-
-    @classmethod
-    def of(cls, shown: ShownTree) -> TreeLayout:
-        """Lay out a tree."""
-        n_leaves = len(shown.root.leaves)
-        leaf_width = _leaf_width(shown)
-        slot = leaf_width + GAP
-        width = max(slot * n_leaves + 2 * MARGIN, NARROWEST)
-        split_width = _split_width(shown, 2 * slot - GAP)
-        rules = {split.node: _rule_lines(shown.rule(split), split_width) for split in shown.root.splits}
-        leaves = {leaf.node: _leaf_lines(shown, leaf, leaf_width) for leaf in shown.root.leaves}
-        n_lines = {node: 1 + len(lines) for node, lines in rules.items()}
-        n_lines |= {node: len(lines.name) + 2 + len(lines.labeled) for node, lines in leaves.items()}
-        heights = {node: LINE * lines + 2 * PAD for node, lines in n_lines.items()}
-        levels = [0.0] * (max(level for _, level in shown.parts) + 1)
-        for part, level in shown.parts:
-            levels[level] = max(levels[level], heights[part.node])
-        legend, caption = _legend(shown, width), _caption(shown, width)
-        below = MARGIN + LINE * (len(legend) + len(caption)) + 0.1
-        height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
-        tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
-        centres = _centres(shown, (width - slot * n_leaves) / 2, slot)
-        return cls(
-            width=width,
-            height=height,
-            leaf_width=leaf_width,
-            split_width=split_width,
-            places={part.node: (centres[part.node], tops[level]) for part, level in shown.parts},
-            heights=heights,
-            rules=rules,
-            leaves=leaves,
-            legend=legend,
-            caption=caption,
-        )
-
-
-def _leaf_width(shown: ShownTree) -> float:
-    """As much as the widest leaf needs, within limits."""
-    least, most = LEAF_WIDTH
-    needed = least
-    for leaf in shown.root.leaves:
-        name = text_width(shown.class_names[leaf.class_index], POINTS, bold=True)
-        title = text_width(f"{leaf_label(leaf)}   {plural(shown.rows_in(leaf), 'row')}", SMALL)
-        number = text_width(f"{shown.unlabeled_in(leaf):,}", POINTS)
-        squares = sum(square_width(count) for count in shown.labeled_in(leaf) if count)
-        label = text_width("unlabeled ", POINTS)
-        needed = max(needed, 2 * PAD + max(name, title, label + squares, label + number))
-    share = (SCREEN - 2 * MARGIN) / len(shown.root.leaves) - GAP
-    return min(needed, most, max(share, least))
-
-
-def _leaf_lines(shown: ShownTree, leaf: Leaf, width: float) -> LeafLines:
-    """What is written in a leaf, in lines that fit; the legend has the names that are cut here."""
-    room = width - 2 * PAD
-    lines: list[list[int]] = [[]]
-    left = room - text_width("labeled ", POINTS) + SQUARE_GAP
-    for index, count in enumerate(shown.labeled_in(leaf)):
-        needed = square_width(count)
-        if count and needed > left:
-            lines.append([])
-            left = room + SQUARE_GAP
-        if count:
-            lines[-1].append(index)
-            left -= needed
-    name = wrap_text(shown.class_names[leaf.class_index], room, POINTS, lines=NAME_LINES, bold=True)
-    return LeafLines(name, lines)
-
-
-def square_width(count: int) -> float:
-    """Width of a count behind a square, and the gap before the next one."""
-    return text_width(f"{count:,}", POINTS) + 0.13 + SQUARE_GAP
-
-
-def _split_width(shown: ShownTree, most: float) -> float:
-    """As much as the widest rule needs, within limits."""
-    needed = SPLIT_WIDTH[0]
-    for split in shown.root.splits:
-        for line in _unwrapped(shown.rule(split), most - 2 * PAD):
-            width = text_width(line.text, POINTS, bold=line.sign is None)
-            needed = max(needed, 2 * PAD + width + (0 if line.sign is None else SIGN))
-    return min(needed, SPLIT_WIDTH[1], most)
-
-
-def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
-    """A rule in lines that fit."""
-    found = []
-    for sign, text in _unwrapped(parts, width - 2 * PAD):
-        room = width - 2 * PAD - (SIGN if sign is not None else 0)
-        first, *rest = wrap_text(text, room, POINTS, lines=TERM_LINES, bold=sign is None)
-        found += [RuleLine(sign, first), *(RuleLine(None if sign is None else "", more) for more in rest)]
-    return found
-
-
-def _unwrapped(parts: tuple[str, ...], room: float) -> list[RuleLine]:
-    """A rule about one column and a short sum on one line, a longer sum with one term a line."""
-    *terms, last = parts
-    relation, _, limit = last.partition(" ")
-    # A level is shown with its own letters, a number with a proper minus.
-    limit = re.sub(r"^-(?=[\d.])", "\N{MINUS SIGN}", limit)
-    comparison = RuleLine(_RELATIONS[relation], limit) if relation in _RELATIONS else RuleLine("", last)
-    line = " ".join(filter(None, (*(re.sub(r"^-", "\N{MINUS SIGN}", term) for term in terms), *comparison)))
-    if len(terms) < 2 or text_width(line, POINTS, bold=True) <= min(SHORT, room):
-        return [RuleLine(None, line)]
-    lines: list[RuleLine] = []
-    for term in terms:
-        sign = term[0] if term[0] in "+-" else ""
-        text = term[1:].strip() if sign else term
-        lines.append(RuleLine("" if sign == "+" and not lines else sign.replace("-", "\N{MINUS SIGN}"), text))
-    return [*lines, comparison]
-
-
-def _legend(shown: ShownTree, width: float) -> list[list[int]]:
-    """The classes, on as many lines as the width requires."""
-    lines: list[list[int]] = [[]]
-    left = start = width - 2 * MARGIN - legend_indent()
-    for index, name in enumerate(shown.class_names):
-        needed = min(text_width(name, SMALL), LEGEND_NAME) + LEGEND_MARK
-        if needed > left and lines[-1]:
-            lines.append([])
-            left = start
-        lines[-1].append(index)
-        left -= needed
-    return lines
-
-
-def _caption(shown: ShownTree, width: float) -> tuple[str, ...]:
-    """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
-    said = [*([ROUNDED_CAPTION] if shown.rounds else []), *remarks(shown.tree, shown.root, shown.features)]
-    return tuple(wrap_text(" ".join(said), width - 2 * MARGIN, SMALL, lines=CAPTION_LINES)) if said else ()
-
-
-def legend_indent() -> float:
-    """Width of the legend's title and the gap after it."""
-    return text_width(LEGEND, SMALL) + 0.15
-
-
-def _centres(shown: ShownTree, inset: float, slot: float) -> dict[int, float]:
-    """The centre of each part, in the middle of the slots of its leaves.
-
-    No part is wider than these slots, so that nothing can overlap.
-    """
-    position = {leaf.node: i for i, leaf in enumerate(shown.root.leaves)}
-    centres = {}
-    for part, _ in shown.parts:
-        first, last = position[part.leaves[0].node], position[part.leaves[-1].node]
-        centres[part.node] = inset + slot * (first + last + 1) / 2
-    return centres
-
-
-# Draws the parts of a tree at the places of its layout.
-
-
-class TreePen:
-    """Draws one picture, at the scale that the axes allow.
-
-    Attributes
-    ----------
-    boxes : dict of int to matplotlib patch
-        The frame of every part, by node id.
-    titles : dict of str to str
-        By the id of a text in the picture, the whole rule of which it shows a part.
-    """
-
-    def __init__(self, shown: ShownTree, layout: TreeLayout, ax: Axes) -> None:
-        self.shown, self.layout, self.ax = shown, layout, ax
-        self.ink = Ink.in_force()
-        figure = figure_of(ax)
-        box = ax.get_position()
-        inches = figure.get_figwidth() * box.width, figure.get_figheight() * box.height
-        self.scale = min(inches[0] / layout.width, inches[1] / layout.height)
-        self.boxes: dict[int, FancyBboxPatch] = {}
-        self.titles: dict[str, str] = {}
-
-    def draw(self) -> None:
-        """Draw edges, parts, legend and caption."""
-        self.ax.set_axis_off()
-        self.ax.set_xlim(0, self.layout.width)
-        self.ax.set_ylim(0, self.layout.height)
-        self.ax.set_aspect("equal", adjustable="box")
-        for part, _ in self.shown.parts:
-            if isinstance(part, Split):
-                for child in (part.left, part.right):
-                    self._edge(part, child)
-        for part, _ in self.shown.parts:
-            if isinstance(part, Split):
-                self._split(part)
-            else:
-                self._leaf(part)
-        self._legend_and_caption()
-
-    def _edge(self, parent: Split, child: Leaf | Split) -> None:
-        """A line whose width shows the share of rows that go this way, and whether the rule holds for them."""
-        x0, top = self.layout.places[parent.node]
-        x1, y1 = self.layout.places[child.node]
-        y0 = top - self.layout.heights[parent.node]
-        share = self.shown.rows_in(child) / max(self.shown.rows_in(self.shown.root), 1)
-        middle = y1 + (LEVEL_GAP / 2 if y0 - y1 < LEVEL_GAP * 1.5 else LEVEL_GAP)
-        self.ax.plot(
-            [x0, x0, x1, x1],
-            [y0, middle, middle, y1],
-            color=self.ink.faint,
-            linewidth=(1.0 + 5.0 * share) * self.scale,
-            solid_joinstyle="round",
-            zorder=1,
-        )
-        # Below the bar, where no line crosses it.
-        answer, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
-        self._text(x1 + inwards, middle - 0.12, answer, colour=self.ink.muted, points=SMALL, align=align)
-
-    def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
-        """Frame a part; returns its left edge and its top."""
-        from matplotlib.patches import FancyBboxPatch
-
-        centre, top = self.layout.places[node]
-        height = self.layout.heights[node]
-        box = FancyBboxPatch(
-            (centre - width / 2, top - height),
-            width,
-            height,
-            boxstyle="round,pad=0,rounding_size=0.06",
-            facecolor=self.ink.paper,
-            edgecolor=colour,
-            linewidth=1.1 * self.scale,
-            zorder=2,
-        )
-        self.ax.add_patch(box)
-        self.boxes[node] = box
-        return centre - width / 2, top
-
-    def _split(self, split: Split) -> None:
-        width = self.layout.split_width
-        left, top = self._box(split.node, width, self.ink.muted)
-        y = top - PAD - LINE / 2
-        self._title(f"split {split.node}", self.shown.rows_in(split), left, width, y)
-        for number, line in enumerate(self.layout.rules[split.node]):
-            y -= LINE
-            gid = f"rule-{split.node}-{number}"
-            self.titles[gid] = self.shown.whole_rule(split)
-            if line.sign is None:
-                self._text(left + width / 2, y, line.text, align="center", bold=True).set_gid(gid)
-                continue
-            if line.sign:
-                self._text(left + PAD, y, line.sign)
-            self._text(left + PAD + SIGN, y, line.text).set_gid(gid)
-
-    def _title(self, name: str, n_rows: int, left: float, width: float, y: float) -> None:
-        self._text(left + PAD, y, name, colour=self.ink.muted, points=SMALL)
-        rows, room = plural(n_rows, "row"), width - 2 * PAD - text_width(f"{name} ", SMALL)
-        if text_width(rows, SMALL) > room:
-            rows = f"{n_rows:,}"
-        self._text(left + width - PAD, y, rows, colour=self.ink.muted, points=SMALL, align="right")
-
-    def _leaf(self, leaf: Leaf) -> None:
-        from matplotlib.patches import Rectangle
-
-        width, lines = self.layout.leaf_width, self.layout.leaves[leaf.node]
-        colour = class_colour(leaf.class_index)
-        left, top = self._box(leaf.node, width, colour)
-        depth = PAD + LINE * len(lines.name)
-        head = Rectangle((left, top - depth), width, depth, facecolor=colour, edgecolor="none", zorder=3)
-        head.set_clip_path(self.boxes[leaf.node])
-        self.ax.add_patch(head)
-        y = top - PAD / 2 - LINE / 2
-        for name in lines.name:
-            self._text(left + PAD, y, name, colour=text_on(colour), bold=True)
-            y -= LINE
-        y -= PAD / 2
-        self._title(leaf_label(leaf), self.shown.rows_in(leaf), left, width, y)
-        self._text(left + PAD, y - LINE, "labeled", colour=self.ink.muted)
-        counts = self.shown.labeled_in(leaf)
-        for indices in lines.labeled:
-            y -= LINE
-            self._squares({index: counts[index] for index in indices}, left + width - PAD, y)
-        y -= LINE
-        self._text(left + PAD, y, "unlabeled", colour=self.ink.muted)
-        self._text(left + width - PAD, y, f"{self.shown.unlabeled_in(leaf):,}", align="right")
-
-    def _squares(self, counts: dict[int, int], right: float, y: float) -> None:
-        """Counts of classes, each behind a square of its colour, flush right."""
-        if not counts:
-            self._text(right, y, "0", align="right")
-        for index in sorted(counts, reverse=True):
-            text = f"{counts[index]:,}"
-            self._text(right, y, text, align="right")
-            right -= text_width(text, POINTS) + 0.13
-            self._square(right, y, index)
-            right -= SQUARE_GAP
-
-    def _square(self, x: float, y: float, index: int) -> None:
-        from matplotlib.patches import Rectangle
-
-        side = 0.085
-        patch = Rectangle((x, y - side / 2), side, side, facecolor=class_colour(index), edgecolor="none", zorder=4)
-        self.ax.add_patch(patch)
-
-    def _legend_and_caption(self) -> None:
-        y = MARGIN + LINE * (len(self.layout.legend) + len(self.layout.caption) - 0.5)
-        self._text(MARGIN, y, LEGEND, colour=self.ink.muted, points=SMALL)
-        for line in self.layout.legend:
-            x = MARGIN + legend_indent()
-            for index in line:
-                self._square(x, y, index)
-                name = fit_text(self.shown.class_names[index], LEGEND_NAME, SMALL)
-                self._text(x + 0.13, y, name, points=SMALL)
-                x += text_width(name, SMALL) + LEGEND_MARK
-            y -= LINE
-        for text in self.layout.caption:
-            self._text(MARGIN, y, text, colour=self.ink.muted, points=SMALL)
-            y -= LINE
-
-    def _text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        colour: str | None = None,
-        points: float = POINTS,
-        align: str = "left",
-        bold: bool = False,
-    ) -> Text:
-        return self.ax.text(
-            x,
-            y,
-            **plain(text),
-            color=colour or self.ink.strong,
-            fontsize=points * self.scale,
-            fontweight="bold" if bold else "normal",
-            horizontalalignment=align,
-            verticalalignment="center_baseline",
-            zorder=5,
-        )
-
-
-# The tree as a picture: a split shows its rule, a leaf its class and its rows.
+RuleLine = tuple[str | None, str]
+"""A line of a rule: a sign or a relation, and what comes after it. The sign is empty on the first line of a sum and
+where a term goes on, and None in a rule that is no sum."""
 
 
 class TreeDisplay(Display):
@@ -702,7 +210,7 @@ class TreeDisplay(Display):
             The display, with what was drawn in its attributes.
         """
         need_matplotlib()
-        self._max_features = max_features
+        self._drawing = _Drawing(self, max_features)
         return super().plot(ax)
 
     def figsize(self, max_features: int = 3) -> tuple[float, float]:
@@ -718,30 +226,14 @@ class TreeDisplay(Display):
         tuple of float
             Width and height in inches.
         """
-        layout = TreeLayout.of(self._shown(max_features))
-        return layout.width, layout.height
+        return _Drawing(self, max_features).size
 
     def _new_axes(self) -> Axes:
-        return new_axes(self.figsize(self._max_features), bare=True)
+        return new_axes(self._drawing.size, bare=True)
 
     def _draw(self, ax: Axes) -> None:
-        shown = self._shown(self._max_features)
-        pen = TreePen(shown, TreeLayout.of(shown), ax)
-        pen.draw()
-        self.boxes_, self.titles_ = pen.boxes, pen.titles
-
-    def _shown(self, max_features: int) -> ShownTree:
-        if max_features < 1:
-            raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
-        return ShownTree(
-            self.tree,
-            features=self.features,
-            class_names=self.class_names,
-            labeled=self.labeled,
-            unlabeled=self.unlabeled,
-            spread=self.spread,
-            max_features=max_features,
-        )
+        self._drawing.draw(ax)
+        self.boxes_, self.titles_ = self._drawing.boxes, self._drawing.titles
 
 
 @with_sections_of(TreeDisplay.from_estimator)
@@ -759,3 +251,370 @@ def plot_tree(
     return TreeDisplay.from_estimator(
         estimator, X, y, feature_names=feature_names, class_names=class_names, max_features=max_features, ax=ax
     )
+
+
+def leaf_label(leaf: Leaf) -> str:
+    """Name of a leaf: the id that ``apply`` gives its rows, or the ids that are read as one."""
+    if len(leaf.ids) == 1:
+        return f"leaf {leaf.ids[0]}"
+    separator = "+" if len(leaf.ids) == 2 else "…"
+    return f"leaf {leaf.ids[0]}{separator}{leaf.ids[-1]}"
+
+
+class _Drawing:
+    """A tree laid out, and drawn at the scale that the axes allow.
+
+    Attributes
+    ----------
+    size : tuple of float
+        Width and height.
+    boxes : dict of int to matplotlib patch
+        The frame of every part, by node id.
+    titles : dict of str to str
+        By the id of a text in the picture, the whole rule of which it shows a part.
+    """
+
+    ax: Axes
+    ink: Ink
+    scale: float
+
+    def __init__(self, display: TreeDisplay, max_features: int) -> None:
+        if max_features < 1:
+            raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
+        self.display, self.max_features = display, max_features
+        self.tree, self.class_names = display.tree, display.class_names
+        omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
+        self.rounded = replace(self.tree, omega=omega, gamma=gamma)
+        self.root = pruned(self.tree)
+        self.parts = _parts(self.root, 0)
+        self.boxes: dict[int, FancyBboxPatch] = {}
+        self.titles: dict[str, str] = {}
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Find the sizes of all parts and, by node id, the centre and the top of each, from the lower left."""
+        n_leaves = len(self.root.leaves)
+        self.leaf_width = self._leaf_width()
+        slot = self.leaf_width + GAP
+        width = max(slot * n_leaves + 2 * MARGIN, NARROWEST)
+        self.split_width = self._split_width(2 * slot - GAP)
+        self.rules = {split.node: _rule_lines(self._rule(split), self.split_width) for split in self.root.splits}
+        self.names = {leaf.node: self._name_lines(leaf) for leaf in self.root.leaves}
+        self.counts = {leaf.node: self._count_lines(leaf) for leaf in self.root.leaves}
+        n_lines = {node: 1 + len(lines) for node, lines in self.rules.items()}
+        n_lines |= {node: len(lines) + 2 + len(self.counts[node]) for node, lines in self.names.items()}
+        self.heights = {node: LINE * lines + 2 * PAD for node, lines in n_lines.items()}
+        levels = [0.0] * (max(level for _, level in self.parts) + 1)
+        for part, level in self.parts:
+            levels[level] = max(levels[level], self.heights[part.node])
+        self.legend, self.caption = self._legend_lines(width), self._caption_lines(width)
+        below = MARGIN + LINE * (len(self.legend) + len(self.caption)) + 0.1
+        height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
+        tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
+        # A part stands in the middle of the slots of its leaves. None is wider than these, so nothing can overlap.
+        inset, position = (width - slot * n_leaves) / 2, {leaf.node: i for i, leaf in enumerate(self.root.leaves)}
+        self.places = {}
+        for part, level in self.parts:
+            first, last = position[part.leaves[0].node], position[part.leaves[-1].node]
+            self.places[part.node] = inset + slot * (first + last + 1) / 2, tops[level]
+        self.size = width, height
+
+    def _below(self, part: Leaf | Split) -> list[int]:
+        return [node - self.tree.topology.n_leaves for node in part.ids]
+
+    def _labeled(self, part: Leaf | Split) -> list[int]:
+        """Labeled rows of each class below a part."""
+        return [int(n) for n in self.display.labeled[self._below(part)].sum(axis=0)]
+
+    def _unlabeled(self, part: Leaf | Split) -> int:
+        return int(self.display.unlabeled[self._below(part)].sum())
+
+    def _rows(self, part: Leaf | Split) -> int:
+        return sum(self._labeled(part)) + self._unlabeled(part)
+
+    def _rule(self, split: Split) -> tuple[str, ...]:
+        """The terms of a split's rule with their signs, and at the end its comparison; large sets are shortened.
+
+        Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
+        What is left out is counted, unless it is one term, which takes no more room than its count.
+        """
+        rule = SplitRule.of(self.rounded, split.node, self.display.features)
+        parts = tuple(map(short_sets, rule.parts()))
+        n_left_out = len(parts) - 1 - self.max_features
+        if n_left_out <= 1:
+            return parts
+        size = np.abs(self.tree.omega[split.node - 1]) * self.display.spread
+        influence = np.array([size[list(term.indices)].max() for term in rule.terms])
+        kept = sorted(np.argsort(-influence, kind="stable")[: self.max_features].tolist())
+        return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
+
+    def _leaf_width(self) -> float:
+        """As much as the widest leaf needs, within limits."""
+        least, most = LEAF_WIDTH
+        needed = least
+        for leaf in self.root.leaves:
+            name = text_width(self.class_names[leaf.class_index], POINTS, bold=True)
+            title = text_width(f"{leaf_label(leaf)}   {plural(self._rows(leaf), 'row')}", SMALL)
+            number = text_width(f"{self._unlabeled(leaf):,}", POINTS)
+            squares = sum(_square_width(count) for count in self._labeled(leaf) if count)
+            label = text_width("unlabeled ", POINTS)
+            needed = max(needed, 2 * PAD + max(name, title, label + squares, label + number))
+        share = (SCREEN - 2 * MARGIN) / len(self.root.leaves) - GAP
+        return min(needed, most, max(share, least))
+
+    def _split_width(self, most: float) -> float:
+        """As much as the widest rule needs, within limits."""
+        needed = SPLIT_WIDTH[0]
+        for split in self.root.splits:
+            for sign, text in _unwrapped(self._rule(split), most - 2 * PAD):
+                width = text_width(text, POINTS, bold=sign is None)
+                needed = max(needed, 2 * PAD + width + (0 if sign is None else SIGN))
+        return min(needed, SPLIT_WIDTH[1], most)
+
+    def _name_lines(self, leaf: Leaf) -> list[str]:
+        """The class of a leaf, in lines that fit; the legend has the names that are cut here."""
+        name = self.class_names[leaf.class_index]
+        return wrap_text(name, self.leaf_width - 2 * PAD, POINTS, lines=NAME_LINES, bold=True)
+
+    def _count_lines(self, leaf: Leaf) -> list[list[int]]:
+        """The classes of the labeled rows of a leaf, in lines that fit."""
+        counts = self._labeled(leaf)
+        classes = [index for index, count in enumerate(counts) if count]
+        room = self.leaf_width - 2 * PAD + SQUARE_GAP
+        return _filled(classes, [_square_width(counts[c]) for c in classes], room, text_width("labeled ", POINTS))
+
+    def _legend_lines(self, width: float) -> list[list[int]]:
+        """The classes, on as many lines as the width requires."""
+        needed = [min(text_width(name, SMALL), LEGEND_NAME) + LEGEND_MARK for name in self.class_names]
+        return _filled(range(len(needed)), needed, width - 2 * MARGIN - _legend_indent())
+
+    def _caption_lines(self, width: float) -> list[str]:
+        """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
+        nodes = [split.node - 1 for split in self.root.splits]
+        is_rounded = (self.rounded.omega[nodes] != self.tree.omega[nodes]).any() or (
+            self.rounded.gamma[nodes] != self.tree.gamma[nodes]
+        ).any()
+        notes = ["Numbers are rounded."] if is_rounded else []
+        notes += remarks(self.tree, self.root, self.display.features)
+        return wrap_text(" ".join(notes), width - 2 * MARGIN, SMALL, lines=CAPTION_LINES) if notes else []
+
+    def draw(self, ax: Axes) -> None:
+        """Draw edges, parts, legend and caption."""
+        self.ax, self.ink = ax, Ink.in_force()
+        figure, box = figure_of(ax), ax.get_position()
+        width, height = self.size
+        self.scale = min(figure.get_figwidth() * box.width / width, figure.get_figheight() * box.height / height)
+        ax.set_axis_off()
+        ax.set_xlim(0, width)
+        ax.set_ylim(0, height)
+        ax.set_aspect("equal", adjustable="box")
+        for split in self.root.splits:
+            for child in (split.left, split.right):
+                self._edge(split, child)
+        for part, _ in self.parts:
+            if isinstance(part, Split):
+                self._split(part)
+            else:
+                self._leaf(part)
+        self._legend_and_caption()
+
+    def _edge(self, parent: Split, child: Leaf | Split) -> None:
+        """A line whose width shows the share of rows that go this way, and whether the rule holds for them."""
+        x0, top = self.places[parent.node]
+        x1, y1 = self.places[child.node]
+        y0 = top - self.heights[parent.node]
+        share = self._rows(child) / max(self._rows(self.root), 1)
+        middle = y1 + (LEVEL_GAP / 2 if y0 - y1 < LEVEL_GAP * 1.5 else LEVEL_GAP)
+        self.ax.plot(
+            [x0, x0, x1, x1],
+            [y0, middle, middle, y1],
+            color=self.ink.faint,
+            linewidth=(1.0 + 5.0 * share) * self.scale,
+            solid_joinstyle="round",
+            zorder=1,
+        )
+        # Below the bar, where no line crosses it.
+        answer, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
+        self._text(x1 + inwards, middle - 0.12, answer, colour=self.ink.muted, points=SMALL, align=align)
+
+    def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
+        """Frame a part; returns its left edge and its top."""
+        from matplotlib.patches import FancyBboxPatch
+
+        centre, top = self.places[node]
+        height = self.heights[node]
+        box = FancyBboxPatch(
+            (centre - width / 2, top - height),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.06",
+            facecolor=self.ink.paper,
+            edgecolor=colour,
+            linewidth=1.1 * self.scale,
+            zorder=2,
+        )
+        self.ax.add_patch(box)
+        self.boxes[node] = box
+        return centre - width / 2, top
+
+    def _split(self, split: Split) -> None:
+        width = self.split_width
+        left, top = self._box(split.node, width, self.ink.muted)
+        y = top - PAD - LINE / 2
+        self._title(f"split {split.node}", self._rows(split), left, width, y)
+        for number, (sign, text) in enumerate(self.rules[split.node]):
+            y -= LINE
+            gid = f"rule-{split.node}-{number}"
+            self.titles[gid] = SplitRule.of(self.tree, split.node, self.display.features).text()
+            if sign is None:
+                self._text(left + width / 2, y, text, align="center", bold=True).set_gid(gid)
+                continue
+            if sign:
+                self._text(left + PAD, y, sign)
+            self._text(left + PAD + SIGN, y, text).set_gid(gid)
+
+    def _title(self, name: str, n_rows: int, left: float, width: float, y: float) -> None:
+        self._text(left + PAD, y, name, colour=self.ink.muted, points=SMALL)
+        rows, room = plural(n_rows, "row"), width - 2 * PAD - text_width(f"{name} ", SMALL)
+        if text_width(rows, SMALL) > room:
+            rows = f"{n_rows:,}"
+        self._text(left + width - PAD, y, rows, colour=self.ink.muted, points=SMALL, align="right")
+
+    def _leaf(self, leaf: Leaf) -> None:
+        from matplotlib.patches import Rectangle
+
+        width, lines = self.leaf_width, self.names[leaf.node]
+        colour = class_colour(leaf.class_index)
+        left, top = self._box(leaf.node, width, colour)
+        depth = PAD + LINE * len(lines)
+        head = Rectangle((left, top - depth), width, depth, facecolor=colour, edgecolor="none", zorder=3)
+        head.set_clip_path(self.boxes[leaf.node])
+        self.ax.add_patch(head)
+        y = top - PAD / 2 - LINE / 2
+        for name in lines:
+            self._text(left + PAD, y, name, colour=text_on(colour), bold=True)
+            y -= LINE
+        y -= PAD / 2
+        self._title(leaf_label(leaf), self._rows(leaf), left, width, y)
+        self._text(left + PAD, y - LINE, "labeled", colour=self.ink.muted)
+        counts = self._labeled(leaf)
+        for indices in self.counts[leaf.node]:
+            y -= LINE
+            self._squares({index: counts[index] for index in indices}, left + width - PAD, y)
+        y -= LINE
+        self._text(left + PAD, y, "unlabeled", colour=self.ink.muted)
+        self._text(left + width - PAD, y, f"{self._unlabeled(leaf):,}", align="right")
+
+    def _squares(self, counts: dict[int, int], right: float, y: float) -> None:
+        """Counts of classes, each behind a square of its colour, flush right."""
+        if not counts:
+            self._text(right, y, "0", align="right")
+        for index in sorted(counts, reverse=True):
+            text = f"{counts[index]:,}"
+            self._text(right, y, text, align="right")
+            right -= text_width(text, POINTS) + 0.13
+            self._square(right, y, index)
+            right -= SQUARE_GAP
+
+    def _square(self, x: float, y: float, index: int) -> None:
+        from matplotlib.patches import Rectangle
+
+        side = 0.085
+        patch = Rectangle((x, y - side / 2), side, side, facecolor=class_colour(index), edgecolor="none", zorder=4)
+        self.ax.add_patch(patch)
+
+    def _legend_and_caption(self) -> None:
+        y = MARGIN + LINE * (len(self.legend) + len(self.caption) - 0.5)
+        self._text(MARGIN, y, LEGEND, colour=self.ink.muted, points=SMALL)
+        for line in self.legend:
+            x = MARGIN + _legend_indent()
+            for index in line:
+                self._square(x, y, index)
+                name = fit_text(self.class_names[index], LEGEND_NAME, SMALL)
+                self._text(x + 0.13, y, name, points=SMALL)
+                x += text_width(name, SMALL) + LEGEND_MARK
+            y -= LINE
+        for text in self.caption:
+            self._text(MARGIN, y, text, colour=self.ink.muted, points=SMALL)
+            y -= LINE
+
+    def _text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        colour: str | None = None,
+        points: float = POINTS,
+        align: str = "left",
+        bold: bool = False,
+    ) -> Text:
+        return self.ax.text(
+            x,
+            y,
+            **plain(text),
+            color=colour or self.ink.strong,
+            fontsize=points * self.scale,
+            fontweight="bold" if bold else "normal",
+            horizontalalignment=align,
+            verticalalignment="center_baseline",
+            zorder=5,
+        )
+
+
+def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:
+    """Every part with its level, parents first."""
+    if isinstance(part, Leaf):
+        return [(part, level)]
+    return [(part, level), *_parts(part.left, level + 1), *_parts(part.right, level + 1)]
+
+
+def _filled(items: Sequence[int], widths: Sequence[float], room: float, taken: float = 0.0) -> list[list[int]]:
+    """Items on lines of some room, of which something before the first item takes a part of the first line."""
+    lines: list[list[int]] = [[]]
+    left = room - taken
+    for item, needed in zip(items, widths, strict=True):
+        if needed > left and (lines[-1] or taken):
+            lines.append([])
+            left = room
+        lines[-1].append(item)
+        left -= needed
+    return lines
+
+
+def _square_width(count: int) -> float:
+    """Width of a count behind a square, and the gap before the next one."""
+    return text_width(f"{count:,}", POINTS) + 0.13 + SQUARE_GAP
+
+
+def _legend_indent() -> float:
+    """Width of the legend's title and the gap after it."""
+    return text_width(LEGEND, SMALL) + 0.15
+
+
+def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
+    """A rule in lines that fit."""
+    found: list[RuleLine] = []
+    for sign, text in _unwrapped(parts, width - 2 * PAD):
+        room = width - 2 * PAD - (SIGN if sign is not None else 0)
+        first, *rest = wrap_text(text, room, POINTS, lines=TERM_LINES, bold=sign is None)
+        found += [(sign, first), *((None if sign is None else "", more) for more in rest)]
+    return found
+
+
+def _unwrapped(parts: tuple[str, ...], room: float) -> list[RuleLine]:
+    """A rule about one column and a short sum on one line, a longer sum with one term a line."""
+    *terms, last = parts
+    relation, _, limit = last.partition(" ")
+    # A level is shown with its own letters, a number with a proper minus.
+    limit = re.sub(r"^-(?=[\d.])", "\N{MINUS SIGN}", limit)
+    comparison = (_RELATIONS[relation], limit) if relation in _RELATIONS else ("", last)
+    line = " ".join(filter(None, (*(re.sub(r"^-", "\N{MINUS SIGN}", term) for term in terms), *comparison)))
+    if len(terms) < 2 or text_width(line, POINTS, bold=True) <= min(SHORT, room):
+        return [(None, line)]
+    lines: list[RuleLine] = []
+    for term in terms:
+        sign = term[0] if term[0] in "+-" else ""
+        text = term[1:].strip() if sign else term
+        lines.append(("" if sign == "+" and not lines else sign.replace("-", "\N{MINUS SIGN}"), text))
+    return [*lines, comparison]

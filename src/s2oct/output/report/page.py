@@ -1,51 +1,55 @@
-"""The report as one HTML page."""
+"""The report as one HTML page: what stands on it, and in which order."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from s2oct.arrays import FloatArray
 from s2oct.estimates.table import Estimates
+from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.base import STYLE, count_leaves, tree_boxes
 from s2oct.estimators.fitted import FittedRows, SeenTotals, are_data_of_fit, known_of_rows, read_fit, see_totals
 from s2oct.files import write_whole
+from s2oct.fit.simplicity import SimplicityPath
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE
-from s2oct.output.pages import Page, Picture
-from s2oct.output.plots.totals import TotalsDisplay
-from s2oct.output.report.alternatives import Comparison, compare_rivals, describe_alternatives, describe_simplicity
-from s2oct.output.report.assessment import describe_assessment, describe_estimates
-from s2oct.output.report.data import (
-    Sample,
-    chance_difference,
+from s2oct.output.pages import Picture, drawn, page_style, page_template
+from s2oct.output.plots.curves import ProgressDisplay, SimplicityDisplay
+from s2oct.output.plots.partition import PartitionDisplay
+from s2oct.output.plots.shares import EstimatesDisplay, TotalsDisplay
+from s2oct.output.plots.style import Ink, open_frame
+from s2oct.output.plots.tree import TreeDisplay
+from s2oct.output.report.claims import (
+    describe_assessment,
     describe_certificate,
-    describe_columns,
-    describe_features,
-    describe_sample,
     give_verdict,
     parameters,
     python_code,
     seed_note,
     versions,
 )
-from s2oct.output.report.figures import (
-    partition_picture,
-    progress_picture,
-    stability_picture,
-    totals_picture,
-    tree_picture,
+from s2oct.output.report.sample import (
+    chance_difference,
+    describe_columns,
+    describe_estimates,
+    describe_features,
+    describe_sample,
 )
-from s2oct.output.report.leaves import (
+from s2oct.output.report.trees import (
     ALIKE,
     DIVIDED,
-    Stability,
+    compare_rivals,
+    describe_alternatives,
     describe_contradictions,
     describe_leaves,
+    describe_simplicity,
     describe_splits,
     describe_stability,
     names_of_rows,
@@ -56,10 +60,35 @@ from s2oct.problem.known import Known, warn_caller
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
 from s2oct.problem.totals import Totals
-from s2oct.wording import amount
+from s2oct.wording import alternatives, amount
 from s2oct.workflow.fitted_table import FittedTable
 
-# The page of a report: what stands on it, and in which order.
+WIDTH = 5.2
+"""Inches of a picture beside text; at the width of a phone its letters are still readable."""
+
+OTHER_DATA = (
+    "The rows, labels or totals are not those of the fit. The report shows what the tree does with these data, and "
+    "leaves out what holds for the data of the fit alone: the accuracy, proofs, agreement "
+    "among trees, other trees and the recipe."
+)
+"""What a user should know of a report about other data."""
+
+
+def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_name: str, assess: bool = True) -> Path:
+    """Write the report of a fit to a table; it shows the command that repeats the fit, and names rows by their ids."""
+    table = fitted.table
+    return write_report(
+        fitted.classifier,
+        fitted.features,
+        fitted.encoded.known,
+        path,
+        label=table.roles.label,
+        data_name=data_name,
+        command=command,
+        assess=assess,
+        row_ids=table.row_ids,
+        variable_labels=table.source.variable_labels,
+    )
 
 
 def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -170,7 +199,7 @@ def report_html(
     str
         The page.
     """
-    page = Page("s2oct.output.report", "report", FILTERS)
+    page = page_template("s2oct.output.report", "report", FILTERS)
     rows = with_clean_names(read_fit(estimator, X, y, feature_names=feature_names, class_names=class_names))
     known = known_of_rows(
         estimator,
@@ -185,178 +214,153 @@ def report_html(
     )
     is_of_fit = are_data_of_fit(estimator, rows, known)
     if not is_of_fit:
-        warn_of_other_data()
+        warn_caller(OTHER_DATA)
     seen = see_totals(estimator, rows, known, is_of_fit=is_of_fit)
     sample = describe_sample(rows, seen)
-    stability = describe_stability(estimator, rows) if is_of_fit else None
+    certificate, depth = estimator.certificate_, rows.tree.topology.depth
     names = names_of_rows(rows, row_ids)
-    comparison = _comparison(rows, sample, rivals, stability, names)
-    assessment = describe_assessment(estimator, rows, wanted=assess) if is_of_fit else None
-    simplicity = describe_simplicity(estimator, rows, assess=assess) if is_of_fit else None
-    by_domain = describe_estimates(estimates)
-    side_by_side = describe_alternatives(estimator, rows, names) if is_of_fit else None
     column = clean(label) if label else None
+    features, counts = describe_features(rows), count_leaves(rows.tree, rows.leaf, rows.is_labeled)
+    # Nothing is said of the fit itself if the data are others.
+    stability = describe_stability(estimator, rows) if is_of_fit else None
+    comparison = _comparison(rows, sample, rivals, None if stability is None else stability["numbers"], names)
+    assessment = describe_assessment(estimator, rows, wanted=assess) if is_of_fit else None
+    path = _simplicity_path(estimator, assess=assess) if is_of_fit else None
+    other_tree = describe_alternatives(estimator, rows, names) if is_of_fit else None
+    sections = [
+        ("accuracy", "Accuracy", assessment is not None),
+        ("data", "Data and sample", True),
+        ("totals", "Totals" if sample["has_total"] else "Assigned classes", sample["n_unlabeled"] > 0),
+        ("estimates", "Estimates", bool(estimates)),
+        ("tree", "Tree", True),
+        ("leaves", "Leaves", True),
+        ("simplicity", "Simpler trees", path is not None),
+        ("stability", "Agreement among trees", stability is not None),
+        ("alternatives", "Another tree", other_tree is not None),
+        ("certificate", "Proof", is_of_fit),
+        ("rivals", "Other methods", comparison is not None),
+        ("reproduce", "Reproduce", True),
+    ]
     return page.render(
         title=f"A tree for {column}" if column else "A fitted tree",
-        contents=_contents(
-            [
-                ("accuracy", "Accuracy", assessment is not None),
-                ("data", "Data and sample", True),
-                ("totals", "Totals" if sample.has_total else "Assigned classes", sample.n_unlabeled > 0),
-                ("estimates", "Estimates", by_domain is not None),
-                ("tree", "Tree", True),
-                ("leaves", "Leaves", True),
-                ("simplicity", "Simpler trees", simplicity is not None),
-                ("stability", "Agreement among trees", stability is not None),
-                ("alternatives", "Another tree", side_by_side is not None),
-                ("certificate", "Proof", is_of_fit),
-                ("rivals", "Other methods", comparison is not None),
-                ("reproduce", "Reproduce", True),
-            ]
-        ),
+        contents=[(anchor, name) for anchor, name, is_there in sections if is_there],
         data_name=clean(data_name) if data_name else None,
         label=column,
         date=f"{when or datetime.now(UTC):%-d %B %Y}",
+        n_features=len(rows.columns),
+        class_list=alternatives([f"“{name}”" for name in rows.class_names]),
+        n_right=sample["n_labeled"] - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),
         sample=sample,
+        features=features,
+        n_features_left=rows.X.shape[1] - len(features),
+        chance_difference=amount(chance_difference(rows), 1),
         assessment=assessment,
-        estimates=by_domain,
-        simplicity=simplicity,
+        estimates=describe_estimates(estimates) if estimates else None,
+        column_labels=describe_columns(rows, column, variable_labels or {}),
+        boxes=tree_boxes(rows.tree, rows.features, rows.class_names, counts),
+        box_style=STYLE,
+        if_so=IF_SO,
+        otherwise=OTHERWISE,
+        splits=describe_splits(rows),
+        rules=rules_text(rows),
+        leaves=describe_leaves(rows),
+        contradictions=describe_contradictions(rows, names),
+        simplicity=None if path is None else describe_simplicity(path, rows),
         stability=stability,
-        side_by_side=side_by_side,
         alike=ALIKE,
         divided=DIVIDED,
+        other_tree=other_tree,
         comparison=comparison,
-        contradictions=describe_contradictions(rows, names),
-        pictures=_pictures(estimator, rows, seen, stability),
+        is_plane=rows.X.shape[1] == 2,
+        pictures=_pictures(estimator, rows, seen, stability, path, estimates),
         colours=CLASS_COLOURS,
-        column_labels=describe_columns(rows, column, variable_labels or {}),
+        certificate=certificate,
+        other_data="" if is_of_fit else OTHER_DATA,
+        shortcomings=certificate.shortcomings(rows.class_names) if is_of_fit else (),
+        verdict=give_verdict(certificate, depth, rows.class_names) if is_of_fit else None,
+        proof=describe_certificate(certificate, depth, getattr(estimator, "C", None), rows.class_names)
+        if is_of_fit
+        else None,
         recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
-        **_about_data(rows, sample),
-        **_about_tree(rows),
-        **claims_of_fit(estimator, rows, is_of_fit=is_of_fit),
+        seed_note=seed_note(estimator),
+        sha256=getattr(getattr(estimator, "data_summary_", None), "sha256", None),
+        parameters=parameters(estimator),
+        versions=versions(estimator),
     )
+
+
+def _simplicity_path(estimator: Any, *, assess: bool) -> SimplicityPath | None:
+    """Fit the trees of the path; None where the rows of the fit are gone, where there was no guide, or no choice."""
+    if not isinstance(estimator, S2OCTClassifier) or not estimator.has_simplicity_path:
+        return None
+    path = estimator.simplicity_path(assess=assess)
+    return path if len(path) > 1 else None
 
 
 def _comparison(
     rows: FittedRows,
-    sample: Sample,
+    sample: Mapping[str, Any],
     rivals: bool | Mapping[str, Any],
-    stability: Stability | None,
+    stability: FloatArray | None,
     names: Sequence[Any],
-) -> Comparison | None:
+) -> dict[str, Any] | None:
     """The tree beside its rivals, which know one exact total of each class; None elsewhere or if none is wanted."""
-    is_known = sample.has_total and sample.cells is None and sample.weight is None
+    is_known = sample["has_total"] and sample["cells"] is None and sample["weight"] is None
     if rivals is False or not is_known or rows.is_labeled.all():
         return None
-    totals = np.array([round(line.known or 0.0) for line in sample.classes], dtype=np.int64)
-    labels = Labels(np.arange(rows.n_classes), rows.codes)
-    known = Known(labels, Targets.exact(totals, int((~rows.is_labeled).sum())))
+    totals = np.array([round(line["known"]) for line in sample["classes"]], dtype=np.int64)
+    known = Known(Labels(np.arange(rows.n_classes), rows.codes), Targets.exact(totals, sample["n_unlabeled"]))
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, known)
-    return compare_rivals(rows, assigned, names, None if stability is None else stability.values)
-
-
-def _contents(sections: Sequence[tuple[str, str, bool]]) -> list[tuple[str, str]]:
-    """Anchors and names of the sections that are there."""
-    return [(anchor, name) for anchor, name, there in sections if there]
+    return compare_rivals(rows, assigned, names, stability)
 
 
 def _pictures(
-    estimator: Any, rows: FittedRows, seen: SeenTotals, stability: Stability | None
-) -> dict[str, Picture | None]:
-    return {
-        "tree": tree_picture(rows),
-        "partition": partition_picture(rows),
+    estimator: Any,
+    rows: FittedRows,
+    seen: SeenTotals,
+    stability: Mapping[str, Any] | None,
+    path: SimplicityPath | None,
+    estimates: Estimates | None,
+) -> dict[str, Picture]:
+    """The drawings by section, without those that would show nothing."""
+    found = {}
+    with page_style():
+        tree = TreeDisplay.of_rows(rows)
+        found["tree"] = drawn("tree", "The tree as a picture", tree.figsize(), tree.plot, bare=True)
+        title = "Regions of the tree and the rows in them"
+        found["partition"] = drawn("partition", title, (WIDTH, 4.4), PartitionDisplay.of_rows(rows).plot)
         # A search that is over at once has no course to show.
-        "progress": progress_picture(estimator) if len(estimator.certificate_.history) > 1 else None,
-        "totals": totals_picture(TotalsDisplay.of_totals(rows, seen)) if not rows.is_labeled.all() else None,
-        "stability": stability_picture(stability.values) if stability is not None and stability.known else None,
-    }
+        if len(estimator.certificate_.history) > 1:
+            title = "Cost and lower bound over the seconds of the fit"
+            draw: Callable[..., object] = partial(ProgressDisplay.from_estimator, estimator)
+            found["progress"] = drawn("progress", title, (WIDTH, 2.5), draw)
+        if not rows.is_labeled.all():
+            totals = TotalsDisplay.of_totals(rows, seen)
+            found["totals"] = drawn("totals", "Shares of the classes", totals.figsize(WIDTH), totals.plot)
+        if estimates:
+            by_domain, title = EstimatesDisplay.of(estimates), "Estimates by domain with their intervals"
+            found["estimates"] = drawn("estimates", title, by_domain.figsize(WIDTH), by_domain.plot)
+        if path is not None:
+            title = "Expected accuracy of simpler trees, and their agreement with the guide, over their terms"
+            draw = partial(SimplicityDisplay.from_path, path)
+            found["simplicity"] = drawn("simplicity", title, (WIDTH, 2.7), draw)
+        if stability is not None and stability["known"]:
+            title = "Histogram of the unlabeled rows' stability"
+            draw = partial(_histogram, stability["numbers"])
+            found["stability"] = drawn("stability", title, (WIDTH, 2.3), draw)
+    return found
 
 
-def _about_data(rows: FittedRows, sample: Sample) -> dict[str, Any]:
-    features, n_features_left = describe_features(rows)
-    names = [f"“{name}”" for name in rows.class_names]
-    return {
-        "n_features": len(rows.columns),
-        "class_list": f"{', '.join(names[:-1])} or {names[-1]}",
-        "has_total": sample.has_total,
-        "n_right": sample.n_labeled - int((rows.predicted != rows.codes)[rows.is_labeled].sum()),
-        "features": features,
-        "n_features_left": n_features_left,
-        "chance_difference": amount(chance_difference(rows), 1),
-    }
-
-
-def _about_tree(rows: FittedRows) -> dict[str, Any]:
-    counts = count_leaves(rows.tree, rows.leaf, rows.is_labeled)
-    return {
-        "boxes": tree_boxes(rows.tree, rows.features, rows.class_names, counts),
-        "box_style": STYLE,
-        "if_so": IF_SO,
-        "otherwise": OTHERWISE,
-        "splits": describe_splits(rows),
-        "rules": rules_text(rows),
-        "leaves": describe_leaves(rows),
-        "partition_caption": _partition_caption(rows),
-    }
-
-
-def _partition_caption(rows: FittedRows) -> str:
-    if rows.X.shape[1] == 2:
-        return "The plane as the tree divides it. Large marks with an edge are the labeled rows."
-    return (
-        "Every row by its values of the first two splits on its way: a row stands in the region it is in. Large marks "
-        "with an edge are the labeled rows; rows near a line were decided by little."
-    )
-
-
-# What a report says of the fit itself; nothing where its data are not those of the fit.
-
-OTHER_DATA = (
-    "The rows, labels or totals are not those of the fit. The report shows what the tree does with these data, and "
-    "leaves out what holds for the data of the fit alone: the accuracy, proofs, agreement "
-    "among trees, other trees and the recipe."
-)
-"""What a user should know of a report about other data."""
-
-
-def warn_of_other_data() -> None:
-    """Warn at the line that asked for the report."""
-    warn_caller(OTHER_DATA)
-
-
-def claims_of_fit(estimator: Any, rows: FittedRows, *, is_of_fit: bool) -> dict[str, Any]:
-    """What the template says of the fit: its certificate in words, parameters and versions."""
-    certificate, depth, names = estimator.certificate_, rows.tree.topology.depth, rows.class_names
-    C = getattr(estimator, "C", None)
-    return {
-        "certificate": certificate,
-        "other_data": "" if is_of_fit else OTHER_DATA,
-        "shortcomings": certificate.shortcomings(names) if is_of_fit else (),
-        "verdict": give_verdict(certificate, depth, names) if is_of_fit else None,
-        "said": describe_certificate(certificate, depth, C, names) if is_of_fit else None,
-        "seed_note": seed_note(estimator),
-        "sha256": getattr(getattr(estimator, "data_summary_", None), "sha256", None),
-        "parameters": parameters(estimator),
-        "versions": versions(estimator),
-    }
-
-
-# The report of a fit to a table: its rows are called by their ids, and it names the file.
-
-
-def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_name: str, assess: bool = True) -> Path:
-    """Write the HTML report; it shows the command that repeats the fit, and names rows by their ids."""
-    table = fitted.table
-    return write_report(
-        fitted.classifier,
-        fitted.features,
-        fitted.encoded.known,
-        path,
-        label=table.roles.label,
-        data_name=data_name,
-        command=command,
-        assess=assess,
-        row_ids=table.row_ids,
-        variable_labels=table.source.variable_labels,
-    )
+def _histogram(values: FloatArray, ax: Any) -> None:
+    """How many rows have which stability."""
+    ink = Ink.in_force()
+    edges = np.linspace(0, 1, 21)
+    counts, _ = np.histogram(values[~np.isnan(values)], bins=edges)
+    colours = [CLASS_COLOURS[2] if left >= ALIKE - 1e-9 else ink.muted for left in edges[:-1]]
+    ax.bar(edges[:-1], counts, width=0.05, align="edge", color=colours, edgecolor=ink.paper, linewidth=0.8)
+    ax.set_xlim(0, 1)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    ax.locator_params(axis="y", integer=True)
+    ax.set_xlabel("near-optimal trees that agree with this one")
+    ax.set_ylabel("unlabeled rows")
+    open_frame(ax)

@@ -1,0 +1,578 @@
+"""Shares of the classes: totals and what the tree assigns, and estimates by domain with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from s2oct.arrays import FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.estimates.table import Estimates
+from s2oct.estimators.fitted import (
+    FittedRows,
+    SeenCell,
+    SeenTotals,
+    are_data_of_fit,
+    known_of_rows,
+    read_fit,
+    see_totals,
+)
+from s2oct.fit.certificate import Cell
+from s2oct.looks import class_colour
+from s2oct.output.plots.style import (
+    Display,
+    Ink,
+    class_marker,
+    figure_of,
+    fit_text,
+    new_axes,
+    open_frame,
+    plain,
+    with_sections_of,
+    wrap_text,
+)
+from s2oct.problem.known import warn_caller
+from s2oct.wording import amount, brief
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Counts = IntArray | FloatArray
+
+MOST_CELLS = 30
+"""Of more totals, only those are drawn that the tree misses most: a picture with more lines cannot be read."""
+
+LANE, FRAME = 0.27, 1.1
+"""Inches of a line, and of scale and legend together."""
+
+NAME_WIDTH, NAME_POINTS = 1.5, 9
+"""Inches for the name of a domain, and size of the letters."""
+
+
+class TotalsDisplay(Display):
+    """Picture of the share of each class: known total, labeled rows and tree.
+
+    It is recommended to use `TotalsDisplay.from_estimator` to make one.
+
+    Parameters
+    ----------
+    class_names : sequence of str
+        Names of the classes.
+    labeled : ndarray of shape (n_classes,)
+        Labeled rows of each class, or their weight.
+    achieved : ndarray of shape (n_classes,)
+        Unlabeled rows that the tree gives to each class, or their weight.
+    target : ndarray of shape (n_classes,), optional
+        Known number of unlabeled rows of each class, or their weight.
+    cells : sequence of SeenCell
+        Totals by domain, or totals that are not exact. If there are any, they are drawn instead.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(
+        self,
+        *,
+        class_names: Sequence[str],
+        labeled: IntArray | FloatArray,
+        achieved: IntArray | FloatArray,
+        target: IntArray | FloatArray | None = None,
+        cells: Sequence[SeenCell] = (),
+    ) -> None:
+        self.class_names = class_names
+        self.labeled = labeled
+        self.achieved = achieved
+        self.target = target
+        self.cells = cells
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        class_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+        **known: Any,
+    ) -> TotalsDisplay:
+        """Draw the shares for the rows of a fit.
+
+        Parameters
+        ----------
+        estimator : S2OCTClassifier or OCTHClassifier
+            A fitted one.
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows of the fit.
+        y : array-like of shape (n_rows,)
+            Their labels, with the markers for unlabeled rows.
+        class_names : sequence of str, optional
+            Names to show instead of the estimator's.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+        **known : object
+            What is known, as in ``fit``: ``totals``, ``population_totals``, ``domains``, ``as_shares`` and
+            ``sample_weight``. By default the totals are those of the fit. Totals by domain show the labeled rows of
+            each domain if ``domains`` are given here, too. Of more than 30 totals, those missed most are drawn.
+
+        Returns
+        -------
+        TotalsDisplay
+            The display, drawn.
+        """
+        rows = read_fit(estimator, X, y, class_names=class_names)
+        if rows.is_labeled.all():
+            raise InvalidProblem("Expected unlabeled rows, which totals are about, got none.")
+        given = known_of_rows(estimator, rows, X, y, **known)
+        is_of_fit = are_data_of_fit(estimator, rows, given)
+        if not is_of_fit and not given.stated.tables:
+            warn_caller(
+                "The rows or labels are not those of the fit, so its totals are not drawn: pass the totals of these "
+                "rows.",
+            )
+        return cls.of_totals(rows, see_totals(estimator, rows, given, is_of_fit=is_of_fit)).plot(ax=ax)
+
+    @classmethod
+    def of_totals(cls, rows: FittedRows, seen: SeenTotals) -> TotalsDisplay:
+        """Make the display of totals that are already read, without drawing it.
+
+        Parameters
+        ----------
+        rows : FittedRows
+            A fitted tree and rows.
+        seen : SeenTotals
+            The totals.
+
+        Returns
+        -------
+        TotalsDisplay
+            The display.
+        """
+        labeled, achieved = rows.counted(seen.sizes)
+        is_plain = seen.is_plain and seen.sizes is not None
+        return cls(
+            class_names=rows.class_names,
+            labeled=labeled,
+            achieved=achieved,
+            target=np.array([total.cell.low for total in seen.cells]) if seen.cells and is_plain else None,
+            cells=() if is_plain else seen.cells,
+        )
+
+    def figsize(self, width: float = 6.4) -> tuple[float, float]:
+        """Compute the size that the lines need.
+
+        Parameters
+        ----------
+        width : float
+            Inches.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
+        lines, _ = self._lines()
+        if not self.cells:
+            return width, 1.5 + 0.55 * len(lines)
+        return width, 1.3 + 0.26 * (len(lines) + len(_headings(lines)))
+
+    def _new_axes(self) -> Axes:
+        return new_axes(self.figsize())
+
+    def _lines(self) -> tuple[list[TotalLine], str]:
+        return cell_lines(self.cells) if self.cells else (class_lines(self.labeled, self.achieved, self.target), "")
+
+    def _draw(self, ax: Axes) -> None:
+        """One line for each total, with a mark for each share on it."""
+        ink = Ink.in_force()
+        lines, note = self._lines()
+        height = _heights(lines)
+        ends = np.array([(min(line.shares), max(line.shares)) for line in lines])
+        ax.hlines(height, ends[:, 0], ends[:, 1], color=ink.faint, linewidth=3, zorder=1)
+        self._known(ax, ink, lines, height)
+        colours = [class_colour(line.class_index) for line in lines]
+        size = 50 if not self.cells else 32
+        own = [i for i, line in enumerate(lines) if line.labeled is not None]
+        if own:
+            ax.scatter(
+                np.array([lines[i].labeled for i in own], dtype=float),
+                height[own],
+                s=1.4 * size,
+                label="labeled rows",
+                zorder=3,
+                facecolor=ink.paper,
+                edgecolor=[colours[i] for i in own],
+                linewidths=1.8,
+            )
+        achieved = [line.achieved for line in lines]
+        ax.scatter(achieved, height, s=size, color=colours, label="unlabeled rows, by the tree", zorder=4)
+        aside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
+        for y, line in zip(height, lines, strict=True):
+            ax.text(1.02, y, **plain(line.words), **aside, color=ink.muted)
+        self._dress(ax, ink, lines, height)
+        if note:
+            ax.set_xlabel(
+                "\n".join((ax.get_xlabel(), *wrap_text(note, 0.75 * figure_of(ax).get_figwidth(), 9, lines=3)))
+            )
+
+    def _known(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
+        """A bar for a total that lies between bounds, and a stroke for one that is exact or an estimate."""
+        bars = [(y, *line.interval) for y, line in zip(height, lines, strict=True) if line.interval]
+        if bars:
+            ys, low, high = np.array(bars).T
+            look: dict[str, Any] = {"color": ink.muted, "alpha": 0.45, "linewidth": 8, "label": "known interval"}
+            ax.hlines(ys, low, high, zorder=1.5, **look)
+        strokes = [(y, line.known) for y, line in zip(height, lines, strict=True) if line.known is not None]
+        if strokes:
+            ys, known = np.array(strokes).T
+            ax.vlines(known, ys - 0.28, ys + 0.28, color=ink.strong, linewidth=2.2, label="known total", zorder=2)
+
+    def _dress(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
+        """Names, scales and legend."""
+        headings = _headings(lines)
+        names = [fit_text(self.class_names[line.class_index], 1.3, 10) for line in lines]
+        ax.set_yticks(height, names, parse_math=False)
+        for i in headings:
+            heading = fit_text(lines[i].heading, 0.6 * figure_of(ax).get_figwidth(), 10, bold=True)
+            ax.text(-0.02, height[i] - 1, **plain(heading), va="center", fontsize=10, fontweight="bold")
+        ax.set_ylim(height[-1] + 0.5, (-0.5 if not headings else -0.7))
+        ax.set_xlim(-0.02, 1.02)
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        ax.set_xlabel("share of the rows of the domain" if headings else "share of the rows")
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="x", color=ink.faint, linewidth=0.5, alpha=0.6)
+        ax.set_axisbelow(True)
+        open_frame(ax, without=("top", "right", "left"))
+        legend = ax.legend(
+            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if not self.cells else 2, frameon=False, fontsize=9
+        )
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+            if "rows" in text.get_text():
+                handle.set_edgecolor(ink.muted)  # type: ignore[union-attr]
+        legend.legend_handles[-1].set_facecolor(ink.muted)  # type: ignore[union-attr]
+
+
+@with_sections_of(TotalsDisplay.from_estimator)
+def plot_totals(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    class_names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    **known: Any,
+) -> TotalsDisplay:
+    """Draw the share of each class in the known total, among the labeled rows, and as the tree assigns it.
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.export import plot_totals
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> display = plot_totals(clf, X, y)
+    >>> display.target.tolist(), display.achieved.tolist()
+    ([2, 2], [2, 2])
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+    return TotalsDisplay.from_estimator(estimator, X, y, class_names=class_names, ax=ax, **known)
+
+
+@dataclass(frozen=True)
+class TotalLine:
+    """Shares of one class among the rows of its domain.
+
+    Attributes
+    ----------
+    heading : str
+        The domain; empty for the whole table.
+    class_index : int
+    achieved : float
+        Share that the tree assigns.
+    labeled : float or None
+        Share among the labeled rows.
+    known : float or None
+        Share by the known total, or by the estimate of it.
+    interval : tuple of float or None
+        Shares between which the total is known to be, unless it is exact.
+    words : str
+        How the tree did, in counts.
+    """
+
+    heading: str
+    class_index: int
+    achieved: float
+    labeled: float | None
+    known: float | None
+    interval: tuple[float, float] | None
+    words: str
+
+    @property
+    def shares(self) -> list[float]:
+        """Everything that is marked on the line."""
+        found = [self.achieved, self.labeled, self.known, *(self.interval or ())]
+        return [share for share in found if share is not None]
+
+
+def class_lines(labeled: Counts, achieved: Counts, target: Counts | None) -> list[TotalLine]:
+    """One line for each class of the whole table."""
+    shares = [None] * len(labeled) if target is None else _shares(target)
+    counted = zip(_shares(labeled), _shares(achieved), shares, strict=True)
+    return [
+        TotalLine("", c, put, own, known, None, _class_words(c, achieved, target))
+        for c, (own, put, known) in enumerate(counted)
+    ]
+
+
+def _class_words(c: int, achieved: Counts, target: Counts | None) -> str:
+    got = amount(float(achieved[c]))
+    return f"{got} assigned" if target is None else f"{got} of {amount(float(target[c]))}"
+
+
+def _shares(counts: Counts) -> list[float]:
+    whole = float(sum(counts)) or 1.0
+    return [float(count) / whole for count in counts]
+
+
+def cell_lines(cells: Sequence[SeenCell]) -> tuple[list[TotalLine], str]:
+    """One line for each total, and a note if only the worst ones are there."""
+    shown = worst_cells(cells, MOST_CELLS)
+    note = (
+        f"{len(shown)} of {len(cells)} totals: those that the tree misses most, then those that the labeled rows alone "
+        "miss most"
+        if len(shown) < len(cells)
+        else ""
+    )
+    return [_cell_line(seen) for seen in shown], note
+
+
+def worst_cells(cells: Sequence[SeenCell], most: int) -> list[SeenCell]:
+    """The totals that the tree misses by the most rows, and then those that the labeled rows miss; in their order."""
+    if len(cells) <= most:
+        return list(cells)
+    order = sorted(range(len(cells)), key=lambda i: (-abs(cells[i].cell.excess), -_labeled_miss(cells[i]), i))
+    return [cells[i] for i in sorted(order[:most])]
+
+
+def _labeled_miss(seen: SeenCell) -> float:
+    if seen.labeled is None:
+        return 0.0
+    return max(seen.labeled - seen.cell.high, seen.cell.low - seen.labeled, 0.0)
+
+
+def heading_of(cell: Cell) -> str:
+    """A domain with the name of its margin, unless it has that name in it; empty for the whole table."""
+    is_named = cell.margin.casefold() in cell.domain.casefold()
+    return cell.domain if is_named or not cell.domain else f"{cell.margin} {cell.domain}"
+
+
+def _cell_line(seen: SeenCell) -> TotalLine:
+    cell, size = seen.cell, seen.size or 1.0
+    is_exact = cell.low == cell.high
+    known = cell.low if is_exact else cell.value
+    by_total = amount(cell.low) if is_exact else f"{amount(cell.low, 3)} to {amount(cell.high, 3)}"
+    return TotalLine(
+        heading=heading_of(cell),
+        class_index=cell.class_index,
+        achieved=cell.assigned / size,
+        labeled=None if seen.labeled is None else seen.labeled / size,
+        known=None if known is None else known / size,
+        interval=None if is_exact else (cell.low / size, cell.high / size),
+        words=f"{amount(cell.assigned)} of {by_total}",
+    )
+
+
+def _headings(lines: Sequence[TotalLine]) -> list[int]:
+    """The lines at which a new domain begins."""
+    return [i for i, line in enumerate(lines) if line.heading and (i == 0 or line.heading != lines[i - 1].heading)]
+
+
+def _heights(lines: Sequence[TotalLine]) -> FloatArray:
+    """Where each line is, from the top; the heading of a domain takes a line."""
+    headings = _headings(lines)
+    before = np.searchsorted(np.array(headings), np.arange(len(lines)), side="right") if headings else 0
+    return np.asarray(np.arange(len(lines), dtype=float) + before)
+
+
+class EstimatesDisplay(Display):
+    """Picture of estimates: the share of a class in each domain with its interval, and counts in words beside it.
+
+    It is recommended to use `EstimatesDisplay.from_estimates` to make one.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        The estimates to draw, from the top; the keys are those of `s2oct.estimates.table.Estimates`.
+    classes : sequence
+        The classes that are drawn.
+    colours : sequence of int
+        Number of each of them among all classes, which says its colour.
+    confidence : float
+        What the intervals should cover.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(
+        self, *, rows: Sequence[dict[str, Any]], classes: Sequence[Any], colours: Sequence[int], confidence: float
+    ) -> None:
+        self.rows, self.classes, self.colours = list(rows), list(classes), list(colours)
+        self.confidence = confidence
+
+    @classmethod
+    def from_estimates(cls, estimates: Estimates, class_: Any = None, *, ax: Axes | None = None) -> EstimatesDisplay:
+        """Draw estimates.
+
+        Parameters
+        ----------
+        estimates : Estimates
+            What ``estimate`` has returned.
+        class_ : object, optional
+            The class to draw. By default, all of them, but of two only the second: the first is the rest.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure otherwise.
+
+        Returns
+        -------
+        EstimatesDisplay
+            The display, drawn.
+        """
+        return cls.of(estimates, class_).plot(ax=ax)
+
+    @classmethod
+    def of(cls, estimates: Estimates, class_: Any = None) -> EstimatesDisplay:
+        """Choose what to draw, and draw nothing yet.
+
+        Parameters
+        ----------
+        estimates : Estimates
+            What ``estimate`` has returned.
+        class_ : object, optional
+            The class to draw, as in `from_estimates`.
+
+        Returns
+        -------
+        EstimatesDisplay
+            The display.
+        """
+        known = list(dict.fromkeys(row["class"] for row in estimates))
+        if class_ is not None and class_ not in known:
+            raise InvalidProblem(f"Expected a class among {known}, got {brief(class_)}.")
+        shown = [class_] if class_ is not None else known[1:] if len(known) == 2 else known
+        rows = [row for row in estimates if row["class"] in shown]
+        return cls(
+            rows=rows, classes=shown, colours=[known.index(label) for label in shown], confidence=estimates.confidence
+        )
+
+    def figsize(self, width: float = 7.0) -> tuple[float, float]:
+        """Say how large the picture should be.
+
+        Parameters
+        ----------
+        width : float
+            Inches from left to right.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
+        return width, FRAME + LANE * len(self.rows)
+
+    def _new_axes(self) -> Axes:
+        return new_axes(self.figsize())
+
+    def _draw(self, ax: Axes) -> None:
+        ink = Ink.in_force()
+        for y, row in enumerate(self.rows):
+            size = row["rows"] or 1.0
+            number = self.colours[self.classes.index(row["class"])]
+            mark: dict[str, Any] = {"color": class_colour(number), "zorder": 3}
+            ax.plot([row["share_low"], row["share_high"]], [y, y], linewidth=2.2, solid_capstyle="butt", **mark)
+            ax.scatter([row["share"]], [y], s=38, marker=class_marker(number), **mark)
+            ax.scatter([row["labeled_alone"] / size], [y], s=34, marker="x", color=ink.muted, linewidths=1.1, zorder=2)
+            ax.scatter([row["guide"] / size], [y], s=34, marker="o", facecolor="none", edgecolor=ink.muted, zorder=4)
+            ax.annotate(
+                _words(row), (1.0, y), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                va="center", color=ink.muted, fontsize=NAME_POINTS, annotation_clip=False,
+            )  # fmt: skip
+        self._dress(ax, ink)
+
+    def _dress(self, ax: Axes, ink: Ink) -> None:
+        """Scales, names and legend."""
+        ax.set_ylim(len(self.rows) - 0.4, -0.6)
+        firsts = [y for y in range(len(self.rows)) if y == 0 or self._name(y) != self._name(y - 1)]
+        middle = (len(self.classes) - 1) / 2
+        ax.set_yticks([y + middle for y in firsts])
+        ax.set_yticklabels([fit_text(self._name(y), NAME_WIDTH, NAME_POINTS) for y in firsts], fontsize=NAME_POINTS)
+        for label in ax.get_yticklabels():
+            label.set_parse_math(False)
+        for y in firsts[1:]:
+            ax.axhline(y - 0.5, color=ink.faint, linewidth=0.6, zorder=0)
+        ax.tick_params(axis="y", length=0)
+        low, high = ax.get_xlim()
+        ax.set_xlim(max(low, -0.02), min(high, 1.02))
+        ax.xaxis.set_major_formatter(lambda share, _: f"{amount(100 * share, 3)} %")
+        shown = f"class {self.classes[0]}" if len(self.classes) == 1 else "each class"
+        ax.set_xlabel(f"share of {shown} in the rows of a domain", parse_math=False)
+        open_frame(ax, ("top", "right", "left"))
+        self._legend(ax, ink)
+
+    def _legend(self, ax: Axes, ink: Ink) -> None:
+        from matplotlib.lines import Line2D
+
+        interval = f"{100 * self.confidence:g} % interval"
+        names = [interval] if len(self.classes) == 1 else [f"{label}, {interval}" for label in self.classes]
+        marks = [
+            Line2D([], [], color=class_colour(number), marker=class_marker(number), linewidth=2.2, label=name)
+            for number, name in zip(self.colours, names, strict=True)
+        ]
+        grey: dict[str, Any] = {"color": ink.muted, "linestyle": "none"}
+        marks.append(Line2D([], [], marker="x", label="labeled rows alone", **grey))
+        if any(row["guide"] == row["guide"] for row in self.rows):
+            marks.append(Line2D([], [], marker="o", markerfacecolor="none", label="guide", **grey))
+        legend = ax.legend(
+            handles=marks, frameon=False, fontsize=NAME_POINTS, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+    def _name(self, y: int) -> str:
+        row, several = self.rows[y], len({row["by"] for row in self.rows}) > 1
+        return f"{row['by']} {row['domain']}" if several else str(row["domain"])
+
+
+@with_sections_of(EstimatesDisplay.from_estimates)
+def plot_estimates(estimates: Estimates, class_: Any = None, *, ax: Axes | None = None) -> EstimatesDisplay:
+    """Draw estimates by domain with their intervals, beside what the labeled rows alone and the guide say.
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.datasets import make_labour_force
+    >>> from s2oct.export import plot_estimates
+    >>> survey = make_labour_force(n_people=150, n_labeled=40, seed=2)
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+    >>> older = survey.X[:, survey.feature_names.index("age")] >= 50
+    >>> display = plot_estimates(clf.estimate(by=older, replicates=5), "yes")
+    >>> [row["domain"] for row in display.rows]
+    [False, True]
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
+    """
+    return EstimatesDisplay.from_estimates(estimates, class_, ax=ax)
+
+
+def _words(row: dict[str, Any]) -> str:
+    return f"{amount(row['estimate'], 3)} ({amount(row['low'], 3)} to {amount(row['high'], 3)})"

@@ -1,0 +1,325 @@
+"""The trees of a report: splits, leaves and single rows, and other trees and classifiers to compare with.
+
+Results are plain dicts, which templates and the page's JSON both read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from s2oct.arrays import BoolArray, FloatArray, IntArray
+from s2oct.errors import InvalidProblem
+from s2oct.estimates.assessment import with_error
+from s2oct.estimators.fitted import FittedRows
+from s2oct.fit.simplicity import SimplicityPath
+from s2oct.output.exports.text import tree_to_text
+from s2oct.output.plots.tree import leaf_label
+from s2oct.output.report.wording import clean, measure, percent
+from s2oct.trees.features import NUMBER, FeatureColumn, columns_of
+from s2oct.trees.rounding import Leaf, Split, conditions, pruned, rule_lines, rule_text
+from s2oct.wording import amount, count, listed, percentage, plural
+
+NOTEWORTHY = 0.3
+"""A leaf is described by a feature if its mean is this many standard deviations from that of all rows."""
+NOTED_FEATURES = 3
+"""Features that describe a leaf."""
+SHOWN_ROWS, SHOWN_FEATURES = 10, 4
+"""Rows of a table of single rows, and the features that it shows of them."""
+ALIKE, DIVIDED = 0.95, 0.75
+"""Share of near-optimal trees from which on they agree on a row, and below which they are divided."""
+
+_LIMITED = re.compile(r"(.+) (<=|>=|<|>) (-?[\d.]+(?:e[+-]?\d+)?)")
+"""A rule that compares a sum with a number."""
+
+
+def rules_text(rows: FittedRows) -> str:
+    """The tree as nested rules, with the numbers of rows in its leaves."""
+    known = rows.is_labeled
+    return tree_to_text(rows.tree, rows.features, rows.class_names, labeled=rows.X[known], unlabeled=rows.X[~known])
+
+
+def describe_splits(rows: FittedRows) -> list[dict[str, Any]]:
+    """The splits that decide something, each with its rule and the rows that take its two branches."""
+    right = rows.tree.goes_right(rows.X)
+    lines = []
+    for split in pruned(rows.tree).splits:
+        here = np.isin(rows.leaf, split.ids)
+        n_right = int((here & right[:, split.node - 1]).sum())
+        rule = rule_text(rows.tree, split.node, rows.features)
+        lines.append({"node": split.node, "rule": rule, "n_left": int(here.sum()) - n_right, "n_right": n_right})
+    return lines
+
+
+def describe_leaves(rows: FittedRows) -> list[dict[str, Any]]:
+    """The leaves from the left; the rows of a leaf fulfil its conditions, and without any it has all rows."""
+    root, free = pruned(rows.tree), int((~rows.is_labeled).sum())
+    found = []
+    for leaf in root.leaves:
+        here = np.isin(rows.leaf, leaf.ids)
+        known = here & rows.is_labeled
+        counts = {
+            "unlabeled": int(here.sum() - known.sum()),
+            "labeled": int(known.sum()),
+            "wrong": int((rows.codes[known] != leaf.class_index).sum()),
+        }
+        sentences = (_numbers(rows.class_names[leaf.class_index], **counts, all_unlabeled=free), *_profile(rows, here))
+        found.append(
+            {**_named(rows, leaf), **counts, "conditions": _fulfilled(rows, root, leaf), "sentences": sentences}
+        )
+    return found
+
+
+def _named(rows: FittedRows, leaf: Leaf) -> dict[str, Any]:
+    return {
+        "label": leaf_label(leaf),
+        "class_index": leaf.class_index,
+        "class_name": rows.class_names[leaf.class_index],
+    }
+
+
+def _fulfilled(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> tuple[str, ...]:
+    """The rules that hold for the rows of a leaf, from the root; of several limits of one sum, the narrowest."""
+    found: dict[tuple[str, str], tuple[tuple[float, bool], str]] = {}
+    for split, right in conditions(root, leaf):
+        rule = rule_text(rows.tree, split.node, rows.features, holds=not right)
+        place, narrowness = (rule, ""), (0.0, False)
+        limited = _LIMITED.fullmatch(rule)
+        # Levels that look like numbers may have another order.
+        if limited and all(rows.features[j].kind == NUMBER for j in np.flatnonzero(rows.tree.omega[split.node - 1])):
+            total, relation, limit = limited.groups()
+            place = total, relation[0]
+            narrowness = float(limit) * (1 if relation[0] == ">" else -1), relation in "<>"
+        found[place] = max(found.get(place, (narrowness, rule)), (narrowness, rule))
+    # Brackets, because other rules hold together with one that has alternatives.
+    return tuple(f"({rule})" if " or " in rule and len(found) > 1 else rule for _, rule in found.values())
+
+
+def _numbers(name: str, *, unlabeled: int, labeled: int, wrong: int, all_unlabeled: int) -> str:
+    share = f" ({percent(unlabeled / all_unlabeled)})" if all_unlabeled else ""
+    said = f"{plural(unlabeled, 'unlabeled row')}{share} {'is' if unlabeled == 1 else 'are'} assigned to “{name}”. "
+    if not labeled:
+        return f"{said}No labeled row ends here: the class of this leaf rests on the other leaves and the total alone."
+    if wrong:
+        verb = "has" if wrong == 1 else "have"
+        return f"{said}Of the {plural(labeled, 'labeled row')} here, {count(wrong)} {verb} another class."
+    if labeled == 1:
+        return f"{said}The one labeled row here has this class."
+    return f"{said}All {count(labeled)} labeled rows here have this class."
+
+
+def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
+    """The features that set the rows of a leaf apart from all rows."""
+    if not here.any() or here.all():
+        return []
+    spread = np.where(rows.spread > 0, rows.spread, 1.0)
+    apart = (rows.X[here].mean(axis=0) - rows.X.mean(axis=0)) / spread
+    noteworthy = [j for j in np.argsort(-np.abs(apart), kind="stable")[:NOTED_FEATURES] if abs(apart[j]) >= NOTEWORTHY]
+    if not noteworthy:
+        return ["In no single feature do its rows differ much from all rows."]
+    contrasts = [_contrast(rows, here, j, apart[j] > 0) for j in noteworthy]
+    return [f"Compared with all rows, those here have {listed(contrasts)}."]
+
+
+def _contrast(rows: FittedRows, here: BoolArray, j: int, more: bool) -> str:
+    values, feature, name = rows.X[:, j], rows.features[j], rows.features[j].column
+    if feature.levels:
+        of_rows = (np.quantile(some, 0.5, method="lower") for some in (values[here], values))
+        here_level, all_level = (feature.levels[int(position)] for position in of_rows)
+        medians = "" if here_level == all_level else f" (median {here_level} against {all_level})"
+        return f"{'higher' if more else 'lower'} {name}{medians}"
+    if np.isin(values, (0.0, 1.0)).all():
+        shares = percent(float(values[here].mean())), percent(float(values.mean()))
+        shown = f"“{feature.title}”" if feature.level else name
+        return f"{'more' if more else 'less'} often {shown} ({shares[0]} against {shares[1]})"
+    middle, word = [float(np.median(some)) for some in (values[here], values)], "median"
+    if middle[0] == middle[1]:
+        middle, word = [float(some.mean()) for some in (values[here], values)], "mean"
+    return f"{'higher' if more else 'lower'} {name} ({word} {measure(middle[0])} against {measure(middle[1])})"
+
+
+def names_of_rows(rows: FittedRows, row_ids: Sequence[Any] | None) -> Sequence[Any]:
+    """What to call the rows: as given, or their numbers from 1."""
+    if row_ids is None:
+        return range(1, len(rows.X) + 1)
+    if len(row_ids) != len(rows.X):
+        raise InvalidProblem(f"Expected one row id per row, got {len(row_ids)} for {len(rows.X)} rows.")
+    return row_ids
+
+
+def _weightiest_features(rows: FittedRows) -> list[int]:
+    """The features with the largest coefficients, per standard deviation and relative to the largest in each split.
+
+    Of the features of one column there is only the first.
+    """
+    size = np.abs(rows.tree.omega) * rows.spread
+    largest = size.max(axis=1, keepdims=True)
+    total = np.divide(size, largest, out=np.zeros_like(size), where=largest > 0).sum(axis=0)
+    first: dict[str, int] = {}
+    for j in np.argsort(-total, kind="stable").tolist():
+        if total[j] > 0:
+            first.setdefault(rows.features[j].column, j)
+    return list(first.values())[:SHOWN_FEATURES]
+
+
+def _row_table(
+    rows: FittedRows, numbers: IntArray, names: Sequence[Any], more: Callable[[int], dict[str, Any]]
+) -> dict[str, Any]:
+    """How many rows there are and the first of them, with their weightiest features; ``more`` adds to a row."""
+    features = _weightiest_features(rows)
+
+    def line(i: int) -> dict[str, Any]:
+        code = int(rows.predicted[i])
+        cells = [_cell(rows, i, j) for j in features]
+        return {"id": clean(names[i]), "cells": cells, "class_index": code, "class_name": rows.class_names[code]}
+
+    return {
+        "n_rows": len(numbers),
+        "features": [rows.features[j].column for j in features],
+        "rows": [line(i) | more(i) for i in numbers[:SHOWN_ROWS].tolist()],
+    }
+
+
+def _cell(rows: FittedRows, i: int, j: int) -> str:
+    """What a row has in the column of a feature."""
+    level = FeatureColumn.of(rows.features, j).level(rows.X[i])
+    return measure(float(rows.X[i, j])) if level is None else level
+
+
+def describe_contradictions(rows: FittedRows, names: Sequence[Any]) -> dict[str, Any]:
+    """The labeled rows that the tree puts into another class than their own."""
+    wrong = np.flatnonzero(rows.is_labeled & (rows.predicted != rows.codes))
+    codes = rows.codes.tolist()
+    return _row_table(rows, wrong, names, lambda i: {"label_index": codes[i], "label_name": rows.class_names[codes[i]]})
+
+
+def describe_stability(estimator: Any, rows: FittedRows) -> dict[str, Any] | None:
+    """On which unlabeled rows near-optimal trees agree, as shares of them; None if the estimator does not know.
+
+    Where ``known`` is false, ``note`` says why.
+    """
+    found = getattr(estimator, "stability_", None)
+    n_unlabeled = int((~rows.is_labeled).sum())
+    # Rows of a class whose labels have weight 0 are no unlabeled rows of the fit, and have no stability.
+    if found is None or not n_unlabeled or len(getattr(estimator, "_uncounted_classes", ())):
+        return None
+    values = np.asarray(found, dtype=float)
+    if values.shape != (n_unlabeled,):
+        raise InvalidProblem(
+            f"Expected the rows of the fit, whose {len(values)} unlabeled ones have a stability, got {n_unlabeled} "
+            "unlabeled rows."
+        )
+    shares = _shares(values)
+    return {
+        "numbers": values,
+        "known": not np.isnan(values).all(),
+        "note": getattr(estimator, "stability_note_", ""),
+        **shares,
+        "between": 1 - shares["alike"] - shares["divided"],
+        "leaves": [leaf | _shares(values[here]) for leaf, here in _unlabeled_by_leaf(rows)],
+    }
+
+
+def _shares(values: FloatArray) -> dict[str, float]:
+    """Shares of rows on which trees agree and are divided, among those whose stability is known."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return {"alike": 0.0, "divided": 0.0}
+    return {"alike": float((known >= ALIKE).mean()), "divided": float((known < DIVIDED).mean())}
+
+
+def _unlabeled_by_leaf(rows: FittedRows) -> Iterator[tuple[dict[str, Any], BoolArray]]:
+    """The leaves with unlabeled rows, from the left, each with which of the unlabeled rows end in it."""
+    ends = rows.leaf[~rows.is_labeled]
+    for leaf in pruned(rows.tree).leaves:
+        here = np.isin(ends, leaf.ids)
+        if here.any():
+            yield {**_named(rows, leaf), "n_rows": int(here.sum())}, here
+
+
+def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]) -> dict[str, Any] | None:
+    """The fitted tree and, of those that are as good, the one that differs on most unlabeled rows; None without any."""
+    trees = getattr(estimator, "alternatives_", ())
+    unlabeled = np.flatnonzero(~rows.is_labeled)
+    if not trees or not len(unlabeled):
+        return None
+    others = [replace(rows, tree=tree) for tree in trees]
+    other = max(others, key=lambda others_rows: int((others_rows.predicted != rows.predicted)[unlabeled].sum()))
+    disputed = unlabeled[(other.predicted != rows.predicted)[unlabeled]]
+    here, there = _columns(rows), _columns(other)
+    counts = np.zeros((rows.n_classes, rows.n_classes), dtype=np.int64)
+    np.add.at(counts, (rows.predicted[disputed], other.predicted[disputed]), 1)
+
+    def other_class(code: int) -> dict[str, Any]:
+        return {"other_index": code, "other_name": rows.class_names[code]}
+
+    return {
+        "n_alternatives": len(trees),
+        "fitted_rules": rules_text(rows),
+        "other_rules": rules_text(other),
+        "only_fitted": [name for name in here if name not in there],
+        "only_other": [name for name in there if name not in here],
+        "share": len(disputed) / len(unlabeled),
+        "disagreements": [
+            {"class_index": k, "class_name": rows.class_names[k], **other_class(j), "n_rows": int(counts[k, j])}
+            for k, j in np.argwhere(counts).tolist()
+        ],
+        **_row_table(rows, disputed, names, lambda i: other_class(int(other.predicted[i]))),
+    }
+
+
+def _columns(rows: FittedRows) -> list[str]:
+    """Columns that the tree asks for, in their order."""
+    deciding = [split.node - 1 for split in pruned(rows.tree).splits]
+    return list(columns_of(rows.features[j] for j in np.flatnonzero(rows.tree.omega[deciding].any(axis=0))))
+
+
+def compare_rivals(
+    rows: FittedRows, assigned: Mapping[str, IntArray], names: Sequence[Any], stability: FloatArray | None = None
+) -> dict[str, Any]:
+    """Compare the tree with the classes that each rival assigns to the unlabeled rows.
+
+    The single rows are those that every rival assigns to another class than the tree does.
+    """
+    free = np.flatnonzero(~rows.is_labeled)
+    differs = {clean(name): codes != rows.predicted[free] for name, codes in assigned.items()}
+    disputed = np.logical_and.reduce(list(differs.values())) if differs else np.zeros(len(free), dtype=bool)
+    agreement = {} if stability is None else dict(zip(free.tolist(), stability.tolist(), strict=True))
+    return {
+        "rivals": [
+            {"name": name, "agree": int((~other).sum()), "share": float((~other).mean())}
+            for name, other in differs.items()
+        ],
+        "leaves": [
+            leaf | {"disagree": [int(other[here].sum()) for other in differs.values()]}
+            for leaf, here in _unlabeled_by_leaf(rows)
+        ],
+        "n_unlabeled": len(free),
+        **_row_table(rows, free[disputed], names, lambda i: {"stability": agreement.get(i)}),
+    }
+
+
+def describe_simplicity(path: SimplicityPath, rows: FittedRows) -> dict[str, Any]:
+    """The trees of a path from the simplest, the fitted one where it belongs."""
+    return {
+        "trees": [
+            {
+                "n_terms": step.n_terms,
+                "n_splits": step.n_splits,
+                "accuracy": with_error(step.accuracy, step.accuracy_se),
+                "agreement": "-" if math.isnan(step.agreement) else percentage(step.agreement, 1),
+                "rows_off": amount(step.rows_off),
+                "rules": "\n".join(rule_lines(step.tree, rows.features, rows.class_names)),
+                "is_fitted": step is path.fitted,
+                "is_recommended": step is path.recommended,
+            }
+            for step in path.with_fitted
+        ],
+        "fitted_on_path": path.fitted in path,
+        "is_assessed": path.recommended is not None,
+    }
