@@ -105,7 +105,7 @@ def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch, capsys)
         (["--method", "magic"], ("method", "octh")),
         (["--design", "stratified"], ("design", "biased", "simple")),
         (["--labeled-share", "1.5"], (0, 1, "1.5")),
-        (["--time-limit", "0"], (0, "time limit")),
+        (["--time-limit", "0"], (0, "--time-limit")),
         (["--memory", "-1"], ("--memory", 0, -1)),
         (["--solver", "cplex"], ("solver",)),
     ],
