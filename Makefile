@@ -6,14 +6,14 @@ WORKERS ?= 2
 # This folder is there exactly if .venv has that Python.
 ENVIRONMENT := .venv/lib/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-# One stamp per set of extras: installing again, which builds what has changed, is only needed when these files change.
+# One stamp per set of packages: installing again, which builds what has changed, is only needed when these files change.
 CORE := CMakeLists.txt $(wildcard cpp/*.cpp cpp/*.h)
 TOOLS := $(ENVIRONMENT)/.tools
 RUNTIME := $(ENVIRONMENT)/.runtime
 DEVELOPMENT := $(ENVIRONMENT)/.development
 INSTALL := $(BIN)/python -m pip install -q -c constraints.txt
 
-# The rooms whose tests need neither the clock nor a browser.
+# The packages whose tests need neither the clock nor a browser.
 QUICK := $(addprefix tests/,core trees problem p2 evidence output/exports output/model_files tables workflow test_house.py test_stopping.py \
 	test_certificate.py test_files.py test_memory.py test_datasets.py test_repository.py)
 
@@ -81,11 +81,12 @@ $(ENVIRONMENT):
 		|| { echo "s2oct needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv --clear .venv || { rm -rf .venv; exit 1; }
 
-# Not in an isolated environment of pip's, so that only what has changed is built again.
+# Not in an isolated environment of pip's, so that only what has changed is built again. pip itself is updated first: that
+# of a new environment may be older than 25.1 and not know dependency groups.
 $(TOOLS): pyproject.toml constraints.txt | $(ENVIRONMENT)
 	@{ command -v "$$CXX" || command -v c++ || command -v g++ || command -v clang++; } >/dev/null \
 		|| { echo "s2oct needs a C++17 compiler: install g++ or clang++, or set CXX to its path."; exit 1; }
-	$(INSTALL) scikit-build-core nanobind cmake ninja
+	$(INSTALL) pip scikit-build-core nanobind cmake ninja
 	@touch $@
 
 $(RUNTIME): $(CORE) $(TOOLS)
@@ -95,5 +96,5 @@ $(RUNTIME): $(CORE) $(TOOLS)
 # Warnings of the compiler are errors here, but not for those who only want to use the package.
 $(DEVELOPMENT): $(CORE) $(TOOLS)
 	$(INSTALL) --no-build-isolation --config-settings=cmake.define.S2OCT_STRICT=ON \
-		-e '.[scip,gurobi,files,cli,app,study,dask,onnx,bench,docs,dev]'
+		-e '.[scip,gurobi,files,cli,app,study,dask,onnx]' --group dev --group docs --group bench
 	@touch $@ $(RUNTIME)

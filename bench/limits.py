@@ -4,9 +4,9 @@
     python bench/limits.py --beside 0 --rows 50000 --features 100 --depths 2 12
 
 Every fit is timed from the call of ``fit`` to its return. A limit is kept if that takes no more than 5 % and half a
-second longer. Prints the table of docs/performance.md, the share of the core that the fits got, and exits with 1 if a
-limit is missed. Unix only: the processes are pinned to one core. Nothing else should run there: with two processes
-beside it a fit gets a third of the core, and the share says if it got less.
+second longer. Prints a table and the share of the core that the fits got, and exits with 1 if a limit is missed. Unix
+only: the processes are pinned to one core. Nothing else should run there: with two processes beside it a fit gets a
+third of the core, and the share says if it got less.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ design, for all draws, for the draws on which the defaults were settled and for 
 
 Draws with a single labeled class are also shown apart. Then follow the sets where the default loses most against the
 strongest rivals, MCC against terms, the certificates of the tie-break against those of plain P2, and what the choice of
-defaults is worth on sets that had no part in it. CSV and box plots go beside the records. The rivals of the extra bench
-take part where they are installed.
+defaults is worth on sets that had no part in it. CSV and box plots go beside the records. The rivals of the dependency
+group bench take part where they are installed.
 """
 
 from __future__ import annotations

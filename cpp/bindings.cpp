@@ -392,8 +392,6 @@ class NodeView {
         view_.look_at(*instance, view(H), b);
     }
 
-    const s2oct::NodeView& operator*() const { return view_; }
-
     using Parts = std::tuple<double, double, double, double, double>;
 
     // Cost after a move, in all and in parts: labeled rows, rows off, margin violation, charge.
@@ -496,11 +494,11 @@ void descend(
         Grid<const double>, Line<const Index>, Line<const double>, Line<const double>, Grid<const Index>, double>& rows,
     const std::tuple<Line<const Index>, Grid<const double>, Line<const double>, Box>& aims,
     const std::tuple<Grid<double>, Line<double>, Grid<double>, Grid<double>, Line<double>>& motion,
-    const std::tuple<Index, Ends, Ends, Ends>& fall, Index first_step, Index stop_step) {
+    const std::tuple<Index, Ends, Ends, Ends>& stage, Index first_step, Index stop_step) {
     const auto& [Z, labels, sizes, strength, first, weight] = rows;
     const auto& [leaf_classes, bounds, outside, box] = aims;
     const auto& [normals, offsets, mean, square, prices] = motion;
-    const auto& [n_steps, width, margin, step] = fall;
+    const auto& [n_steps, width, margin, step] = stage;
     const Index p = static_cast<Index>(Z.shape(0)), n_rows = static_cast<Index>(Z.shape(1));
     const Index n = static_cast<Index>(labels.shape(0)), n_branches = static_cast<Index>(leaf_classes.shape(0)) - 1;
     const Index n_cells = static_cast<Index>(outside.shape(0));
@@ -880,18 +878,6 @@ NB_MODULE(_core, module) {
         .def(
             nb::init<const Instance&, const Grid<const double>&, Index>(), "instance"_a, "H"_a.noconvert(), "b"_a,
             nb::keep_alive<1, 2>())
-        .def_prop_ro(
-            "left", [](const NodeView& view) { return copied((*view).left); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "right", [](const NodeView& view) { return copied((*view).right); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "other", [](const NodeView& view) { return copied((*view).other); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "gain", [](const NodeView& view) { return copied((*view).gain); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "charge", [](const NodeView& view) { return copied((*view).charge); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "base", [](const NodeView& view) { return copied((*view).base); }, nb::rv_policy::move)
         .def(
             "evaluate", &NodeView::evaluate, "x"_a.noconvert(), "scale"_a, "step"_a, "shift"_a, "prices"_a,
             "stop_above"_a, "Cost after a move to scale h + step x - shift, in all and in parts.")
@@ -911,7 +897,7 @@ NB_MODULE(_core, module) {
             "stop"_a, "Give a node its best offset clear of all unlabeled rows, perhaps in another direction.");
 
     module.def(
-        "descend", &descend, "rows"_a.noconvert(), "aims"_a.noconvert(), "motion"_a.noconvert(), "fall"_a,
+        "descend", &descend, "rows"_a.noconvert(), "aims"_a.noconvert(), "motion"_a.noconvert(), "stage"_a,
         "first_step"_a, "stop_step"_a, "Take some steps of a descent of all hyperplanes at once, in place.");
 
     nb::class_<OcthAnnealer>(module, "OcthAnnealer", "Anneals trees of OCT-H in place.")

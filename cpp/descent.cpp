@@ -156,10 +156,10 @@ void take_step(const Aims& aims, const Motion& motion, Matrix<const double> slop
 
 }  // namespace
 
-double Fall::Ends::at(double progress) const { return first * std::pow(last / first, progress); }
+double Stage::Ends::at(double progress) const { return first * std::pow(last / first, progress); }
 
 void descend(
-    const WorkingSet& rows, const Aims& aims, const Motion& motion, const Fall& fall, Index first, Index stop) {
+    const WorkingSet& rows, const Aims& aims, const Motion& motion, const Stage& stage, Index first, Index stop) {
     const Index n_branches = motion.normals.n_rows, p = motion.normals.n_columns, n_rows = rows.Z.n_columns;
     OwnedMatrix<double> pulls(n_branches, n_rows), H(n_branches, n_rows), slopes(n_branches, p + 1), by_rows(n_rows, p);
     const Matrix<double> ZT = by_rows;
@@ -167,14 +167,14 @@ void descend(
         for (Index i = 0; i < n_rows; ++i) ZT(i, j) = rows.Z(j, i);
     std::vector<double> counts(aims.outside.size);
     for (Index t = first; t < stop; ++t) {
-        const double progress = static_cast<double>(t) / static_cast<double>(std::max<Index>(fall.n_steps - 1, 1));
-        const double width = fall.width.at(progress);
+        const double progress = static_cast<double>(t) / static_cast<double>(std::max<Index>(stage.n_steps - 1, 1));
+        const double width = stage.width.at(progress);
         compute_values(motion, rows.Z, H);
         pull_labeled(H, rows, aims, width, pulls);
-        pull_unlabeled(H, rows, aims, width, fall.margin.at(progress), motion.prices, pulls, counts);
+        pull_unlabeled(H, rows, aims, width, stage.margin.at(progress), motion.prices, pulls, counts);
         change_prices(motion.prices, counts, aims.bounds, progress);
         compute_slopes(pulls, ZT, slopes);
-        take_step(aims, motion, slopes, fall.step.at(progress), t);
+        take_step(aims, motion, slopes, stage.step.at(progress), t);
     }
 }
 

@@ -41,7 +41,7 @@ struct Motion {
 };
 
 // Values at the first and the last step; between them they change geometrically.
-struct Fall {
+struct Stage {
     struct Ends {
         double first;
         double last;
@@ -53,7 +53,7 @@ struct Fall {
     Ends step;    // length of a step in every coefficient
 };
 
-// Takes the steps first .. stop of a fall.
-void descend(const WorkingSet& rows, const Aims& aims, const Motion& motion, const Fall& fall, Index first, Index stop);
+// Takes the steps first .. stop of a stage.
+void descend(const WorkingSet& rows, const Aims& aims, const Motion& motion, const Stage& stage, Index first, Index stop);
 
 }  // namespace s2oct

@@ -127,11 +127,13 @@ def _insert_repository_pages(app: Sphinx, name: str, source: list[str]) -> None:
         text = path.read_text(encoding="utf-8")
         if include.group(2):
             text = text.split(include.group(2), 1)[1].split("\n", 1)[1].split(include.group(3), 1)[0]
-        return re.sub(r"\]\(([^)#:]+)(#[^)]*)?\)", _link_within_pages, text)
+        return re.sub(r"\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)", _link_within_pages, text)
 
     source[0] = INCLUDE.sub(text_of, source[0])
 
 
 def _link_within_pages(link: re.Match[str]) -> str:
-    target, anchor = link.group(1), link.group(2) or ""
-    return f"]({REPOSITORY_PAGES.get(target, target.removeprefix('docs/'))}{anchor})"
+    words, target, anchor = link.group(1), link.group(2), link.group(3) or ""
+    if target not in REPOSITORY_PAGES and not target.startswith("docs/"):
+        return words  # a file of the repository that is not among the pages
+    return f"[{words}]({REPOSITORY_PAGES.get(target, target.removeprefix('docs/'))}{anchor})"

@@ -8,7 +8,7 @@ and every row gets the class that Python predicts. The command ``s2oct fit peopl
 """
 
 # %%
-# Write a made-up CSV file with gaps in its last column, and read it back.
+# Write a made-up CSV file with missing labels in its last column, and read it back.
 
 import sqlite3
 import tempfile
@@ -32,7 +32,7 @@ people = pd.read_csv(folder / "people.csv")
 print(people.head(4).to_string())
 
 # %%
-# Fit a tree, and keep it in a readable file, rules included. The region is a code without order, which makes no sense
+# Fit a tree, and save it to a readable file, with its rules. The region is a code without order, which makes no sense
 # in a sum, so it is left out.
 
 X, y = people.drop(columns=["region", "employed"]), people["employed"]
@@ -58,6 +58,6 @@ agree = (predicted == s2oct.load(folder / "model.json").predict(X)).sum()
 print(f"{agree} of {len(people)} rows have the class that Python gives them")
 
 # %%
-# This picture shows what the query computes.
+# The plot shows what the query computes.
 
 s2oct.plot_tree(tree, X, y)

@@ -37,7 +37,7 @@ print("features:", ", ".join(X.columns))
 
 # %%
 # Fifty people say whom they vote for. Those who vote for Clinton say it at four times the odds of the others. Nothing
-# else decides who answers. The election tells how many of all people vote for Dole.
+# else decides who answers. The election result gives the number of people who vote for Dole.
 
 N_ANSWERS, ODDS = 50, 4.0
 
@@ -59,8 +59,8 @@ print(f"for Dole among those who answered: {np.mean(y[answered] == 'Dole'):.1%}"
 print(f"for Dole in the election:          {election['Dole'] / len(truth):.1%}")
 
 # %%
-# The default fit needs nothing but rows, answers and the total. Its rules are in the units of the table. The fit warns
-# that few voters of Dole have answered. The comparison below fits many such samples, so the warning is shown here only.
+# The default fit needs only rows, answers and the total. Its rules are in the units of the table. The fit warns you
+# that few voters of Dole have answered. The comparison below fits many such samples, so the warning is shown only here.
 
 warnings.simplefilter("ignore", FewLabelsWarning)
 tree = S2OCTClassifier(random_state=0)
@@ -69,7 +69,7 @@ print(*tree.notices_, sep="\n")
 print(tree.rules_)
 
 # %%
-# The picture of the same tree shows how many people end in each leaf.
+# A plot of the same tree shows the number of people in each leaf.
 
 plot_tree(tree, X, y)
 
@@ -82,14 +82,14 @@ for sentence in tree.certificate_.sentences(tree.classes_):
 print(f"for Dole among all people, by the tree: {np.mean(tree.transduction_ == 'Dole'):.1%}")
 
 # %%
-# Why does the tree think that this person votes as it says?
+# Why does this person have this class?
 
 print(tree.explain(X[~answered].iloc[[0]]))
 
 # %%
-# How much of the tree is needed? The path shows how accurate simpler trees are expected to be. A feature with
-# a small coefficient often only tells apart people who are otherwise equal, so that the total is met. If the sign of
-# such a coefficient surprises you, look at a simpler tree. This is the simplest one:
+# How much of the tree is needed? The path shows the expected accuracy of simpler trees. A feature with a small
+# coefficient often only separates people who are otherwise equal, to meet the total. If the sign of such a coefficient
+# surprises you, look at a simpler tree. This is the simplest one:
 
 path = tree.simplicity_path()
 print(path)
@@ -98,11 +98,10 @@ print(path[0].rules)
 plot_simplicity(tree)
 
 # %%
-# Do other classifiers do better? Here the truth is known, so that methods can be compared on those who did not answer.
-# All rivals are as strong as a competent user makes them: the answers are weighted so that the candidates have their
-# known shares, and as many people are given to Dole as the election says. The decision tree has the same depth as ours.
-# One sample proves little. So there are ten in which voters of Clinton answer more readily, and ten in which voters of
-# Dole do.
+# Are other classifiers better? The truth is known here, so methods can be compared on those who did not answer. The
+# rivals know as much as the tree: the answers are weighted to the known shares of the candidates, and as many people
+# are assigned to Dole as in the election. The decision tree has the same depth as ours. There are ten samples in which
+# voters of Clinton answer more readily, and ten in which voters of Dole do.
 
 SAMPLES = 10
 RIVALS = {
@@ -146,7 +145,7 @@ for name in RIVALS:
     print(f"{name:<24}{f'{lead.mean():+.1f} ± {error:.1f}':>16}{ahead:>12}   {winner}")
 
 # %%
-# The picture shows all samples. Each grey line is one of them.
+# The plot shows all samples. Each grey line is one of them.
 
 figure, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 table = np.array([all_samples(name) for name in METHODS])

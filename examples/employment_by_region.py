@@ -4,7 +4,7 @@ Employment in five regions
 
 A survey has three employment states, five regions and design weights. The census knows how many people of each state
 live in each region. This program fits a tree with the national totals, then one with the totals of the regions, and
-compares both with a forest that is told the same. The population is made up, so the truth is known here.
+compares both with a forest that knows the same. The population is made up, so the truth is known.
 """
 
 # %%
@@ -13,8 +13,7 @@ compares both with a forest that is told the same. The population is made up, so
 #
 # The regions differ in size and in the jobs that they have. A person's register entry has age, years of education,
 # adults in the household, minutes to the next town, and the jobs per 100 people in the person's district. These are the
-# features. The region itself is text. The rules do not see it, but districts of one region have similar numbers of
-# jobs.
+# features. The rules do not use the region itself, but districts of one region have similar numbers of jobs.
 
 import textwrap
 import warnings
@@ -67,8 +66,8 @@ print(census)
 # ----------
 #
 # The survey has 200 people in every region, so people of the small regions are drawn more often. It asks one adult of a
-# household, so people in large households are drawn less often. The design weight makes up for both: it says how many
-# people a row stands for. The weights of a region add up to its people.
+# household, so people in large households are drawn less often. The design weight corrects both: it is the number of
+# people that a row stands for. The weights of a region add up to its people.
 
 N_PER_REGION, N_ANSWERS = 200, 150
 
@@ -110,9 +109,9 @@ print((100 * shares).round(1))
 # Three fits
 # ----------
 #
-# The first fit knows the national shares and no weights. The second fit knows weights and the national totals. The
-# third fit knows weights and the totals of the regions. ``population_totals`` says that the numbers include those who
-# answered. Every split may have two features, so that the rules stay readable.
+# The first fit knows the national shares and no weights. The second fit knows weights and national totals, and the
+# third weights and regional totals. ``population_totals`` include those who answered. Every split may have two
+# features, to keep the rules readable.
 
 fits = {
     "national shares, no weights": {"population_totals": census.sum() / len(people), "as_shares": True},
@@ -132,11 +131,11 @@ for name, known in fits.items():
     print(textwrap.fill(f"{name}: {said or 'no warning'}", 100))
 
 # %%
-# The fit with regional totals warns: it misses ten of the 15 totals, most of them by little. A tree of eight leaves
-# that sees the regions only through their jobs has no rule for every cell. The numbers in the warning are sums of
-# weights, that is, people. ``certificate_.cells`` has all cells. Its totals count those who did not answer, and so do
-# the three columns of numbers below. The second column spreads the weight of a region by the shares of its answers,
-# which is what you would do with the answers alone.
+# The fit with regional totals warns you: it misses ten of the 15 totals, most of them by little. A tree with eight
+# leaves that sees the regions only through their jobs cannot have a rule for every cell. The numbers in the warning are
+# sums of weights, that is, people. ``certificate_.cells`` has all cells. Its totals count those who did not answer, and
+# so do the three columns of numbers below. The second column spreads the weight of a region by the shares of its
+# answers, which is what you would do with the answers alone.
 
 regional = trees["regional totals, weights"]
 
@@ -163,8 +162,7 @@ print(table.round(0).to_string(index=False))
 
 # %%
 # A total counts as met to within half a row of mean weight. A row of the survey stands for 80 people on average, so
-# this is 40 people. Here are the same numbers as a picture, in per cent of the people of each region who did not
-# answer.
+# this is 40 people. The plot shows the same numbers, in per cent of the people of each region who did not answer.
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
 for ax, (state, part) in zip(axes, table.groupby("state"), strict=True):
@@ -185,8 +183,8 @@ plt.show()
 # What improved, and what did not
 # -------------------------------
 #
-# The rival is a random forest as strong as we can make it: its answers are weighted by the known shares, and its scores
-# are shifted, in every region, until all totals are met. It gets the same features, totals, domains and weights.
+# The rival is a random forest that knows as much: its answers are weighted by the known shares, and its scores are
+# shifted in every region until all totals are met. It gets the same features, totals, domains and weights.
 
 forest = RandomForestClassifier(200, random_state=0)
 found = {f"tree, {name}": tree.transduction_ for name, tree in trees.items()}
@@ -207,13 +205,13 @@ for name, states in {**found, "the truth in the survey": truth}.items():
     print(f"{name:<36}{right:>7.1%}" + "".join(f"{misplaced(states)[region]:>9.1f}" for region in PEOPLE))
 
 # %%
-# The first column is the share of right states among those who did not answer. The others say how far the table of each
-# region is from the census, in per cent of its people.
+# The first column is the share of correct states among those who did not answer. The others are the difference between
+# the table of each region and the census, in per cent of its people.
 #
 # **The tables of the regions improved.** With national totals, the sum over all regions is right, and single regions
 # are off by up to a fifth of their people, with the forest by even more. With regional totals, no region of the tree is
-# off by more than about 3 %. The forest is nearer still, because it may shift its scores in every region by another
-# amount. The tree has the same rules everywhere.
+# off by more than about 3 %. The forest is even closer, because it may shift its scores differently in every region.
+# The tree has the same rules everywhere.
 #
 # **The states of single people did not improve.** All methods are right for about two people of three. Here regional
 # totals even cost a few people, for the tree and for the forest. One reason is in the last line: a survey of 200 people
@@ -222,9 +220,9 @@ for name, states in {**found, "the truth in the survey": truth}.items():
 # error do not force it.
 #
 # **Weights changed what is counted, not who is right.** Without weights, 200 people of the north count as much as 200
-# people of the capital, so that meeting the national shares in rows does not meet them in people.
+# people of the capital, so meeting the national shares in rows does not meet them in people.
 #
-# One population proves little: change the seed above before you believe any of this. These are the rules of the last
-# tree. They have the numbers that decide, for every region:
+# One population proves little: change the seed above before you rely on this. These are the rules of the last tree, for
+# every region:
 
 print(regional.rules_)

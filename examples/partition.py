@@ -3,7 +3,7 @@ The partition picture
 =====================
 
 With two features a tree is a map: every leaf is a region with straight borders, as in the paper's Figure 2. With more
-features there are three ways to draw a picture. This page shows two of them. The third is ``features="pca"``.
+features there are three ways to draw a plot. This page shows two of them. The third is ``features="pca"``.
 """
 
 # %%
@@ -19,7 +19,7 @@ from s2oct import S2OCTClassifier, plot_partition
 from s2oct.datasets import make_labour_force
 from s2oct.errors import FewLabelsWarning
 
-# Fewer than ten labels of a class are enough for a picture.
+# Fewer than ten labels of a class are enough for a plot.
 warnings.simplefilter("ignore", FewLabelsWarning)
 
 rng = np.random.default_rng(3)

@@ -12,8 +12,8 @@ leaves out what is too uncertain. The population is made up, so the table can be
 # -------------
 #
 # The register has eight features of 800 people. 120 of them said whether they are employed. Employed people answer four
-# times as readily. The census says how many of the others are employed, in the whole country. For the regions nobody
-# knows it: this is what the table is for.
+# times as readily. The census gives the number of employed people among the others, in the whole country. The regional
+# numbers are unknown: they are what the table is for.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,10 +45,10 @@ print(f"{np.mean(clf.stability_ == 1):.0%} of the people without an answer")
 # Estimates
 # ---------
 #
-# Counting the labels that the tree completes would be too sure of itself, and biased where the tree errs. ``estimate``
-# replicates the whole fit: other answers, another guide, another tree. Answers that a replicate did not see show how
-# often trees are wrong, and this corrects the counts. 25 replicates keep this page fast. Take 200 for a table that you
-# publish. If your survey has replicate weights, pass them as ``replicate_weights``.
+# Counts of the classes that the tree predicts would be biased and look too certain. ``estimate`` replicates the whole
+# fit: other answers, another guide, another tree. Answers that a replicate did not see show how often trees are wrong,
+# and this corrects the counts. 25 replicates keep this page fast. Use 200 for a table that you publish. If your survey
+# has replicate weights, pass them as ``replicate_weights``.
 
 estimates = clf.estimate(by=region, replicates=25)
 print(estimates)
@@ -56,9 +56,9 @@ for note in estimates.notes:
     print(note)
 
 # %%
-# The first columns are estimate, standard error and interval. The others say where the estimate comes from: how much is
-# observed and how much is predicted, what the labeled rows alone would say, what the guide says, and the range over the
-# trees that are as good.
+# The first columns are estimate, standard error and interval. The others show where the estimate comes from: the
+# observed and the predicted part, the estimates from the labeled rows alone and from the guide, and the range over
+# near-optimal trees.
 
 table = pd.DataFrame(estimates)
 employed = table[table["class"] == "yes"].set_index("domain")
@@ -73,8 +73,8 @@ plt.show()
 # The published table
 # -------------------
 #
-# An office has rules for what it publishes. Here: a share whose standard error is above 10 points is left out, and one
-# above 5 points stands in brackets. The rule uses the standard error, not the result, and is set before anybody looks.
+# An office has rules for what it publishes. Here, a share with a standard error above 10 points is left out, and one
+# above 5 points is put in brackets. The rule uses the standard error, not the result, and is set in advance.
 
 LEFT_OUT, IN_BRACKETS = 0.10, 0.05
 
@@ -96,21 +96,21 @@ print(f"  {'all':<10}{everybody['share']:.0%}  (known from the census)")
 print("[ ]: uncertain   .: too uncertain to be published")
 
 # %%
-# What a reader must be told
-# --------------------------
+# What to tell readers
+# --------------------
 #
-# **What the intervals cover.** Which people happened to answer, chance in the classes of single people, and what people
-# of a region have in common that the features do not show. If the census total were an estimate with a standard error,
-# they would cover this, too.
+# **What the intervals account for.** The sampling of the answers, chance in the classes of single people, and effects
+# of a region that the features do not show. If the census total were an estimate with a standard error, they would
+# account for this, too.
 #
-# **What they do not cover.** A census total that is wrong. Answers that depend on more than the class: if, among the
+# **What they do not account for.** A wrong census total. Answers that depend on more than the class: if, among the
 # employed, people in villages answer less readily, estimates of villages are biased, and nothing here shows it.
 #
 # **What is modelled.** Most of every number is predicted: see the columns ``observed`` and ``predicted``. Regions with
 # few answers lean on people in other regions with similar features.
 #
-# **How well such intervals do.** On public data with known truth, intervals of 95 % cover about as much overall, and
-# less where regions share errors; :doc:`/performance` has the figures. Here is this table beside its truth:
+# **How well such intervals do.** On public data with known truth, 95 % intervals cover it about as often as they
+# should; :doc:`/performance` has the figures. Here is this table beside its truth:
 
 truth = pd.Series(survey.truth == "yes").groupby(region).mean()
 beside = employed[["share_low", "share", "share_high"]].assign(truth=truth)

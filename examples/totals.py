@@ -7,7 +7,7 @@ missing.
 """
 
 # %%
-# A total of the unlabeled rows and a total of the population say the same in two ways.
+# A total of the unlabeled rows and a total of the population are two ways to say the same.
 
 import warnings
 
@@ -40,9 +40,9 @@ tree.fit(survey.X, survey.y, population_totals={"yes": share}, as_shares=True)
 plot_totals(tree, survey.X, survey.y)
 
 # %%
-# Without a total, the fit estimates it from those who did not answer, and warns you: the estimate assumes that whether
-# people answer depends on their class and on nothing else. People who work answer more readily, and on nothing else
-# does it depend here. The shares of those who answered would make the bias of the sample the result.
+# Without a total, the fit estimates it from those who did not answer, and warns you: the estimate assumes that
+# answering depends only on the class. This holds here: people who work answer more readily, and nothing else matters.
+# The shares of those who answered would carry the bias of the sample into the result.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -71,11 +71,11 @@ report("no total", without_total)
 report("shares of answers", as_answered)
 
 # %%
-# A row off the total costs as much as 1.5 rows that contradict the guide, and a contradicted label costs two. So the
-# default fit misses a total by a few rows where rules that meet it would contradict more. ``total_price=float("inf")``
-# meets the total at any price. But no tree can meet some totals. Eight of these ten people without a label have the
-# same age. The tree must put all eight into one class, so it misses a total of 5 by at least 3. The fit warns you, and
-# says that no tree can do better. In the paper's model, ``guide=None``, ``C`` is the price of a row off the total.
+# A row off the total costs as much as 1.5 rows that contradict the guide, and a misclassified label costs two. So the
+# default fit misses a total by a few rows if meeting it would cost more. ``total_price=float("inf")`` meets the total
+# at any price. But some totals cannot be met. Eight of these ten people without a label have the same age and therefore
+# the same class, so every tree misses a total of 5 by at least 3. The fit warns you, and says that no tree can do
+# better. In the paper's model (``guide=None``), ``C`` is the price of a row off the total.
 
 X = np.array([30, 35, 60, 65, *[40] * 8, 33, 62], dtype=float).reshape(-1, 1)
 y = ["yes", "yes", "no", "no", *[None] * 10]

@@ -38,9 +38,9 @@ together = np.mean([np.mean(found[i] == found[j]) for i in range(3) for j in ran
 print(f"two of these trees agree on {together:.1%} of those who did not answer")
 
 # %%
-# The truth is known here only because the survey is made up. With real data, nobody knows which of the three is the
-# best. The default fit weighs more evidence. Its guide is a mixture of forests that know the same total. It says how
-# likely it is that a person works. A label counts as much as three unlabeled rows of which the guide is sure.
+# The truth is known here only because the survey is made up. With real data, we cannot tell which of the three is best.
+# The default fit uses more evidence. Its guide, a mixture of forests that know the same total, gives the probability
+# that a person works. A label counts as much as two unlabeled rows about which the guide is certain.
 
 guided = S2OCTClassifier(random_state=0)
 guided.fit(people, survey.y, totals=survey.totals)
@@ -49,9 +49,9 @@ for sentence in guided.certificate_.sentences(guided.classes_):
 print(f"{np.mean(guided.transduction_[silent] == survey.truth[silent]):.1%} right")
 
 # %%
-# The tree meets the total, but it may contradict some labels. Some answers are noise, and a tree that fits all answers
-# also fits the noise. ``guide_weight`` is what an unlabeled row of which the guide is sure counts against a labeled
-# one. A small weight trusts the labels, a large one the guide.
+# The tree may misclassify some labels. Some answers are noise, and a tree that fits all answers also fits the noise.
+# ``guide_weight`` is the weight of an unlabeled row about which the guide is certain, relative to a labeled row. A
+# small weight trusts the labels, a large one the guide.
 
 for weight in (0.05, 0.5, 3):
     tree = S2OCTClassifier(guide_weight=weight, random_state=0)
@@ -64,10 +64,9 @@ for weight in (0.05, 0.5, 3):
     )
 
 # %%
-# ``stability_`` compares a tree with others. For each person, it is the share of the other trees that give the person
-# the same class. In the paper's model, the others are trees that cost no more. With a guide, they are trees that the
-# search found on the way and that are nearly as good. Near 1, the class hardly depends on the choice of the
-# tree. It is NaN if there are fewer than five other trees.
+# ``stability_`` is, for each person, the share of other trees that give the person the same class. In the paper's
+# model, the others are trees that cost no more. With a guide, they are near-optimal trees. Near 1, the class hardly
+# depends on the choice of the tree. It is NaN if no other tree was found.
 
 figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.2), sharey=True, layout="constrained")
 for ax, tree, title in zip(axes, (plain, guided), ("paper's model", "with a guide"), strict=True):

@@ -37,8 +37,8 @@ def own_files():
 
 
 def dependencies():
-    extras = PROJECT["optional-dependencies"].values()
-    lists = [PYPROJECT["build-system"]["requires"], PROJECT["dependencies"], *extras]
+    optional = [*PROJECT["optional-dependencies"].values(), *PYPROJECT["dependency-groups"].values()]
+    lists = [PYPROJECT["build-system"]["requires"], PROJECT["dependencies"], *optional]
     for requirement in (entry for entries in lists for entry in entries):
         yield re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower()
 

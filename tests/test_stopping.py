@@ -9,7 +9,7 @@ import time
 import pytest
 
 from s2oct import stopping
-from s2oct.stopping import NO_DEADLINE, Clock, Deadline, Foresight, never
+from s2oct.stopping import NO_DEADLINE, Clock, Deadline, never
 
 
 class Wish:
@@ -177,17 +177,6 @@ def test_a_step_that_is_left_out_because_it_would_take_too_long_counts_as_cut(no
     assert not deadline.has_cut
     assert not deadline.allows(5.5)
     assert deadline.has_cut
-
-
-def test_foresight_that_ends_work_early_counts_as_a_cut_of_the_clock(now):
-    clock = Clock(10.0)
-    ends = Foresight(clock.deadline())
-    with ends.step():
-        now.advance(6.0)
-    assert not clock.has_cut
-    assert ends.now
-    assert clock.seconds_left == 4.0
-    assert clock.has_cut
 
 
 def test_a_request_to_stop_is_not_a_cut_by_the_time_limit(now):

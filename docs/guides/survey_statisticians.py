@@ -3,9 +3,9 @@ For survey statisticians
 ========================
 
 You have a register with features of all people, a survey that few of them answered, and perhaps a total from a census.
-You want to know how many people of a class every region has, and a rule that others can read. This guide does both on a
-real table, with raking and prediction-powered inference beside it, and says what no method can correct. It is a
-program: it printed every number below when this page was built.
+You want to estimate how many people of a class every region has, and you want a readable rule. This guide does both on
+a real table, compares the results with raking and prediction-powered inference, and explains what no method can
+correct. The page is a program: every number below was printed when the page was built.
 """
 
 # %%
@@ -13,8 +13,8 @@ program: it printed every number below when this page was built.
 # ------------------------
 #
 # The table is the Canadian Election Study of 2011. Everybody answered whether abortion should be banned, so the truth
-# is known here. We hide most answers: 250 people keep theirs, and those who say yes are half as likely to. The features
-# do not show this.
+# is known. We hide all but 250 answers, and people who say yes are half as likely to keep theirs. The features do not
+# show this bias.
 
 import warnings
 
@@ -45,9 +45,9 @@ print(f"yes in the population         {np.mean(truth == 'Yes'):>6.1%}")
 # A tree from answers and a total
 # -------------------------------
 #
-# A total, say from a larger survey, counts the people who say yes and says nothing about single people. Together with
-# the register it says how many of those who did not answer would say yes. ``S2OCTClassifier`` fits a tree to answers
-# and total at the same time. (``population_totals`` is for a count that includes those who answered.)
+# A total, for instance from a larger survey, gives the number of people who say yes among those who did not answer.
+# ``S2OCTClassifier`` fits a tree to answers and total at the same time. (``population_totals`` is for a count that
+# includes those who answered.)
 
 tree = S2OCTClassifier(random_state=0).fit(X, y, totals={"Yes": total})
 print(tree.rules_)
@@ -55,8 +55,8 @@ plot_tree(tree, X, y)
 plt.show()
 
 # %%
-# The certificate counts in rows what the rules do, and says what is proved about them. ``s2oct check`` counts again
-# for readers who doubt it.
+# The certificate counts misclassified answers and rows off the total, and says what is proved. ``s2oct check``
+# recomputes it.
 
 for sentence in tree.certificate_.sentences(tree.classes_):
     print(sentence)
@@ -65,15 +65,15 @@ for sentence in tree.certificate_.sentences(tree.classes_):
 # How good is it?
 # ---------------
 #
-# ``assess`` fits guide and tree again without some of the answers, and judges them by these answers. It weighs them to
-# the known shares of the classes and says beside it what chance would give.
+# ``assess`` fits guide and tree again without some of the answers, and predicts these. It weights them to the known
+# shares of the classes, and also gives the accuracy of chance.
 
 print(tree.assess())
 
 # %%
-# Labels of a biased sample also bias a score: a tree that says no to everybody is right for most who answered. A score
-# by known shares weighs the answers so that the classes have their known shares. ``LabeledKFold`` keeps all people who
-# did not answer in every training set, so that the total stays true there.
+# A biased sample also biases a score: a tree that always says no is right for most who answered. A score by known
+# shares weights the answers to the known shares of the classes. ``LabeledKFold`` keeps all people who did not answer in
+# every training set, so the total stays correct there.
 
 known = {"No": int((~answered).sum()) - total, "Yes": total}
 folds = LabeledKFold(5, random_state=0)
@@ -84,22 +84,22 @@ hidden = ~answered
 print(f"right among those who did not answer  {np.mean((tree.transduction_ == truth)[hidden]):>6.1%}")
 
 # %%
-# The same scorer chooses parameters, in ``GridSearchCV`` for instance. A plain score would choose for the sample.
+# The same scorer can choose parameters, for instance in ``GridSearchCV``. A plain score would favour the biased
+# sample.
 #
 # Estimates by province
 # ---------------------
 #
-# Do not count the classes that a tree predicts: labels from a model are not observations, and counts of them look more
-# certain than they are. ``estimate`` repeats the whole fit on replicates of the answers, corrects the counts by answers
-# that a replicate did not see, and adds up what is uncertain. Use 200 replicates, its default; this page has to be
-# built often.
+# Do not count predicted classes: they are not observations, and their counts look more certain than they are.
+# ``estimate`` repeats the whole fit on replicates of the answers, corrects the counts by answers that a replicate did
+# not see, and computes standard errors. Use its default of 200 replicates; this page uses 20 to save time.
 
 estimates = pd.DataFrame(tree.estimate(by=province, replicates=20))
 ours = estimates[estimates["class"] == "Yes"].set_index("domain")
 
 # %%
-# **Raking** gives the people who answered weights with which they have the known margins: the register's counts of
-# province, gender and urban or rural place, and the total of those who say yes.
+# **Raking** weights the people who answered to the known margins: the register's counts of province, gender and urban
+# or rural place, and the total of those who say yes.
 
 margins = {"province": province, "gender": people["gender"], "urban": people["urban"], "answer": truth}
 
@@ -120,10 +120,10 @@ share = where.map(raked["estimate"] / pd.Series(weights).groupby(where.to_numpy(
 raked["se"] = np.sqrt(pd.Series((weights * (says_yes - share)) ** 2).groupby(where.to_numpy()).sum())
 
 # %%
-# **Prediction-powered inference** (Angelopoulos and others, 2023) adds up the predictions of any classifier and
-# corrects them by its mean error on the answers. Here it is a random forest, and the answers have weights by class,
-# because the method takes them for a simple random sample otherwise. ``bench/ppi.py`` compares the formula with the
-# package ``ppi_python``.
+# **Prediction-powered inference** (PPI; Angelopoulos and others, 2023) adds up the predictions of any classifier and
+# corrects them by its mean error on the answers. Here the classifier is a random forest. The answers are weighted by
+# class, because the method assumes a simple random sample. ``bench/ppi.py`` compares the formula with the package
+# ``ppi_python``.
 
 
 def ppi_mean(labels, predicted, predicted_others, weights):
@@ -148,7 +148,7 @@ for name in sorted(province.unique()):
 powered = pd.DataFrame(rows, index=sorted(province.unique()))
 
 # %%
-# Side by side, with the truth, which nobody else has:
+# All methods, compared with the truth:
 
 counts = (truth == "Yes").groupby(province).sum()
 alone = says_yes.mean() * province.value_counts().sort_index()
@@ -163,19 +163,18 @@ for name, part in (("raking", raked), ("PPI", powered), ("estimate", ours)):
     print(f"{name:<22}{off.mean():>11.1f}{(off <= reach).sum():>17} of {len(off)}{2 * reach.mean():>16.0f}")
 
 # %%
-# Raking has no better information about a province than the answers there, often a handful. PPI corrects each
-# province by the same handful. ``estimate`` lends strength: what the features say of a person holds in every province,
-# and how far provinces differ from their features is estimated from all of them. So its intervals are much narrower.
-# They may miss a province whose people differ from people with the same features elsewhere. One table proves little:
-# :doc:`/performance` has many draws.
+# Raking and PPI rely on the few answers in each province. ``estimate`` borrows strength: the relation between features
+# and answer is the same in every province, and the differences between provinces that the features do not explain are
+# estimated from all of them. So its intervals are much narrower. They may miss a province whose people differ from
+# people with the same features elsewhere. :doc:`/performance` has many draws.
 #
 # No total is known
 # -----------------
 #
-# ``totals="estimate"`` estimates the total from those who did not answer. It assumes what was true here: whether people
-# answer depends on the answer and on nothing else. People who say yes then look alike whether they answered or not, and
-# only their share differs. The total is uncertain, and ``estimate`` adds this to its standard errors. Without any
-# totals, the fit does the same and warns you.
+# ``totals="estimate"`` estimates the total from those who did not answer. It assumes, correctly here, that answering
+# depends only on the answer itself. Then people who say yes have the same features whether they answered or not, and
+# only their share differs. ``estimate`` adds the uncertainty of the total to its standard errors. Without any totals,
+# the fit does the same and warns you.
 
 without = S2OCTClassifier(random_state=0).fit(X, y, totals="estimate")
 cell = without.certificate_.cells[1]
@@ -186,33 +185,33 @@ print(f"right among those who did not answer  {np.mean((without.transduction_ ==
 
 # %%
 # If the people who answered are a simple random sample, their shares are the better estimate: pass them as totals with
-# ``as_shares=True``. If answering depends on a feature, weights that correct for it are the cure, see :doc:`/totals`.
+# ``as_shares=True``. If answering depends on a feature, use weights that correct for it, see :doc:`/totals`.
 #
-# What no total fixes
-# -------------------
+# What no total corrects
+# ----------------------
 #
-# **A bias within the classes.** The total corrects for people who say no and answer more readily. Perhaps among those
-# who say yes, people in cities answer more readily. Then the answers misrepresent them, and no total over the whole
-# population shows it.
+# **A bias within the classes.** The total corrects for people who say no and answer more readily. If, among those who
+# say yes, people in cities answer more readily, the answers misrepresent them, and no total over the whole population
+# shows it.
 #
 # **A wrong total.** The fit believes the total, see :ref:`sphx_glr_gallery_totals.py`. A total of another date or with
-# another definition is a wrong total. If it comes from a survey, pass its standard error as an ``Estimate``.
+# another definition is wrong. If it comes from a survey, pass its standard error as an ``Estimate``.
 #
-# **Too few answers.** Many trees fit a few answers and a total, and they disagree. ``stability_`` says for each person
-# how many of the trees that are as good agree on the class, see :ref:`sphx_glr_gallery_which_tree.py`.
+# **Too few answers.** Many trees fit few answers and a total, and they disagree. ``stability_`` is the share of
+# near-optimal trees that agree on the class of each person, see :ref:`sphx_glr_gallery_which_tree.py`.
 #
-# **When a forest is enough.** If you need a label for each row of this table and nobody has to read why, any classifier
-# that meets the total will do: ``TopTotalClassifier(PriorCorrectedClassifier(forest))``. ``s2oct compare`` compares
-# it with the tree on your own table. Use the tree if people have to read the rule, apply it elsewhere
-# (:ref:`sphx_glr_gallery_csv_to_sql.py`) or defend it.
+# **When a forest is enough.** If you need a class for each row and no explanation, any classifier that meets the total
+# will do: ``TopTotalClassifier(PriorCorrectedClassifier(forest))``. ``s2oct compare`` compares it with the tree on your
+# own table. Use the tree if people have to read the rule, apply it elsewhere (:ref:`sphx_glr_gallery_csv_to_sql.py`) or
+# defend it.
 #
 # Before you publish
 # ------------------
 #
-# - Say which total you used, what it counts, and its date; or that it was estimated, and under which assumption.
-# - Publish numbers of ``estimate`` with their standard errors, not counts of predicted classes.
-# - Compare with at least one other method that is given the same total. The report does this:
+# - State which total you used, what it counts, and its date; or that it was estimated, and under which assumption.
+# - Publish the results of ``estimate`` with their standard errors, not counts of predicted classes.
+# - Compare with at least one other method that knows the same total. The report does this:
 #   ``s2oct.export.write_report(tree, X, y, "report.html")`` or ``s2oct fit --report``.
-# - Print the rules, ``tree.rules_``. They have exactly the numbers that decide.
-# - Call the tree the best one only if ``certificate_.proved_best`` is true. This means that no tree of its kind has
-#   less evidence against it. It does not mean that the tree is true.
+# - Print the rules, ``tree.rules_``. They are exactly what predicts.
+# - Call the tree best only if ``certificate_.proved_best`` is true. This means that no tree of its kind has less
+#   evidence against it. It does not mean that the rules are true.

@@ -44,24 +44,6 @@ class NodeView:
 
     def __init__(self, instance: Instance, H: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], b: int) -> None: ...
 
-    @property
-    def left(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def right(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def other(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def gain(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]: ...
-
-    @property
-    def charge(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
-    @property
-    def base(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
-
     def evaluate(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, step: float, shift: float, prices: tuple[float, float, float], stop_above: float) -> tuple[float, float, float, float, float]:
         """Cost after a move to scale h + step x - shift, in all and in parts."""
 
@@ -81,7 +63,7 @@ class Annealer:
         Give a node its best offset clear of all unlabeled rows, perhaps in another direction.
         """
 
-def descend(rows: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], float], aims: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]], motion: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]], fall: tuple[int, tuple[float, float], tuple[float, float], tuple[float, float]], first_step: int, stop_step: int) -> None:
+def descend(rows: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], float], aims: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]], motion: tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]], stage: tuple[int, tuple[float, float], tuple[float, float], tuple[float, float]], first_step: int, stop_step: int) -> None:
     """Take some steps of a descent of all hyperplanes at once, in place."""
 
 class OcthAnnealer:

@@ -1,7 +1,4 @@
-"""The public names of everything that leaves the package: trees as text, programs, pictures, reports and files.
-
-The packages behind them are `s2oct.output.exports`, `s2oct.output.plots`, `s2oct.output.report` and `s2oct.output.model_files`.
-"""
+"""Public names of everything that leaves the package: trees as text, programs, pictures, reports and files."""
 
 from __future__ import annotations
 
@@ -36,25 +33,7 @@ if TYPE_CHECKING:
     from s2oct.output.report.page import report_html as report_html
     from s2oct.output.report.page import write_report as write_report
 
-__getattr__, __all__ = import_on_use(
-    __name__,
-    {
-        "s2oct.output.model_files.file": ("load", "read_model", "save"),
-        "s2oct.output.plots.estimates": ("EstimatesDisplay", "plot_estimates"),
-        "s2oct.output.plots.partition": ("PartitionDisplay", "plot_partition"),
-        "s2oct.output.plots.progress": ("ProgressDisplay", "plot_progress"),
-        "s2oct.output.plots.simplicity": ("SimplicityDisplay", "plot_simplicity"),
-        "s2oct.output.plots.totals": ("TotalsDisplay", "plot_totals"),
-        "s2oct.output.plots.totals_path": ("TotalsPathDisplay", "plot_totals_path"),
-        "s2oct.output.plots.tree": ("TreeDisplay", "plot_tree"),
-        "s2oct.output.report.page": ("report_html", "write_report"),
-        "s2oct.output.exports.onnx": ("tree_to_onnx",),
-        "s2oct.output.exports.python": ("tree_to_python",),
-        "s2oct.output.exports.r": ("tree_to_r",),
-        "s2oct.output.exports.sql": ("tree_to_sql",),
-        "s2oct.output.exports.text": ("tree_to_dot", "tree_to_text"),
-    },
-)
+__getattr__, __all__ = import_on_use(__name__)
 
 
 def __dir__() -> list[str]:

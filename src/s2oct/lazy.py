@@ -1,26 +1,30 @@
-"""Names of a module that are imported on first use."""
+"""Public names that are imported on first use, so that importing the package is quick."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ast
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def import_on_use(
-    module: str, names: Mapping[str, tuple[str, ...]], modules: tuple[str, ...] = ()
-) -> tuple[Callable[[str], Any], list[str]]:
-    """Make ``__getattr__`` and ``__all__`` of a module, given the public names of each of their homes.
+def import_on_use(module: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Make ``__getattr__`` and ``__all__`` of a module from its imports under ``if TYPE_CHECKING``.
 
-    Its own ``modules`` are imported on first use, too.
+    Type checkers read these imports, so they are the only list of the public names. A submodule of the module itself
+    can be imported there, too; it is not in ``__all__``.
     """
-    homes = {name: home for home, here in names.items() for name in here}
+    spec: Any = sys.modules[module].__spec__
+    blocks = [block.body for block in ast.parse(spec.loader.get_source(module)).body if isinstance(block, ast.If)]
+    imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def __getattr__(name: str) -> Any:  # noqa: N807
-        if name in modules:
-            return import_module(f"{module}.{name}")
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if homes[name] == module:
+            return import_module(f"{module}.{name}")
         return getattr(import_module(homes[name]), name)
 
-    return __getattr__, sorted(homes)
+    return __getattr__, sorted(name for name, home in homes.items() if home != module)

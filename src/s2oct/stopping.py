@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,26 +87,6 @@ class Deadline:
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process has another clock and sees neither the request to stop nor the memory: it gets seconds."""
         return Deadline.after, (self.seconds_left,)
-
-
-class Foresight:
-    """A deadline for steps that cannot be left in between: nothing is begun that may take longer than is left."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline, self._longest = deadline, 0.0
-        self.stop = deadline.stop
-
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Time a step; the longest one so far counts."""
-        began = now()
-        yield
-        self._longest = max(self._longest, now() - began)
-
-    @property
-    def now(self) -> bool:
-        """Whether to end now."""
-        return self._deadline.sooner(self._longest).passed
 
 
 NO_DEADLINE = Deadline(float("inf"))

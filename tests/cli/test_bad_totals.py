@@ -78,7 +78,7 @@ CASES = {
         ("--by", "column", "domain"),
     ),
     "a domain without totals": (totals("region,a,b\nn,1,2\n"), BY, ("'s'",)),
-    "an empty domain with a total": (totals(GOOD + "w,1,0,0\n"), BY, ("empty", "domain")),
+    "an empty domain with a total": (totals(GOOD + "w,1,0,0\n"), BY, ("'w'", "domain")),
     "a domain twice": (totals(GOOD + "s,0,2,2\n"), BY, ("'s'", "total", "domain")),
     "a cell twice": (
         totals("region,class,n\nn,a,1\nn,a,1\nn,b,2\ns,a,1\ns,b,1\n"),

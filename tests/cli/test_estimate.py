@@ -289,7 +289,7 @@ def test_new_labels_judge_the_tree_of_a_model_without_another_fit(workplace, sur
 def test_a_large_table_is_estimated_by_difference_and_its_gaps_are_a_domain(workplace, survey, monkeypatch, capsys):
     """The model saw no gap in age; a sample of the table is fitted, and all of it counts."""
     monkeypatch.setattr("s2oct.cli.estimate.MOST_WHOLE", 140)
-    monkeypatch.setattr("s2oct.estimators.estimating.FOLD_ROWS", 60)
+    monkeypatch.setattr("s2oct.estimates.domains.FOLD_ROWS", 60)
     gaps = survey.assign(region=survey["region"].where(np.arange(150) > 3), age=survey["age"].where(np.arange(150) > 1))
     gaps.to_csv("gaps.csv", index=False)
     yes = region_counts(survey)["yes"].sum()

@@ -131,7 +131,7 @@ NOTHING_YET = {
     "encoding": ("s2oct.workflow.encoded_table:encode_rows", 1, ()),
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
-    "asking the guide": ("s2oct.estimators.fitting:ask_guide", 1, ()),
+    "asking the guide": ("s2oct.fit.task:ask_guide", 1, ()),
     "before the search": ("s2oct.fit.strategies:Instance.of", 1, PAPER),
     "writing the report": ("s2oct.cli.fit:_write_report", 1, SHORT),
     "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, SHORT),
@@ -156,7 +156,7 @@ PROPOSING = ("s2oct.evidence.exact:ExactSearch._propose",)
 
 SOMETHING = {
     "evidence": PROPOSING,
-    "P2": ("s2oct.fit.portfolio:Exploration._search_neighbourhoods", 1, PAPER),
+    "P2": ("s2oct.fit.portfolio:Exploration._rounds", 2, PAPER),
     "solver": ("s2oct.fit.portfolio:solve_in_worker", 1, ["--guide", "none", "--time-limit", "20"]),
 }
 
@@ -177,7 +177,7 @@ def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, pressed_a
 
 @pytest.mark.slow
 def test_ctrl_c_while_the_tree_is_assessed_leaves_only_the_accuracy_out(noise, pressed_at):
-    code, err = pressed_at("s2oct.estimators.assessing:run_task", 2, SHORT)
+    code, err = pressed_at("s2oct.fit.task:FitTask.run", 3, SHORT)
     assert code == 0, err
     assert names(err, "interrupt", "assessment")
     assert names((noise / "report.html").read_text(), "not assessed")

@@ -112,8 +112,8 @@ def descend(**given) -> None:
     of_rows = (*(given[name] for name in ("Z", "labels", "sizes", "strength", "first")), 1.0)
     aims = tuple(given[name] for name in ("leaf_classes", "bounds", "outside", "box"))
     motion = tuple(given[name] for name in ("normals", "offsets", "mean", "square", "prices"))
-    fall = 10, (2.0, 1.0), (0.1, 1.0), (0.1, 0.01)
-    _core.descend(of_rows, aims, motion, fall, given["first_step"], given["stop_step"])
+    stage = 10, (2.0, 1.0), (0.1, 1.0), (0.1, 0.01)
+    _core.descend(of_rows, aims, motion, stage, given["first_step"], given["stop_step"])
 
 
 def routing_arguments() -> dict:

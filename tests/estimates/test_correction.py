@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from s2oct.estimates.estimating import (
+    DEFAULTS,
     LEAST,
-    POWERS,
-    PRIOR_ROWS,
     chosen_correction,
     combined,
     raked,
@@ -45,7 +44,7 @@ def test_a_confusion_is_that_of_a_loop_over_rows(rows):
             of_class = [(w, v) for w, v, k in zip(weights, votes, labels, strict=True) if k == true]
             total = sum(w for w, _ in of_class)
             rate = sum(w * v[predicted] for w, v in of_class) / total if total else 0.0
-            column.append(shares[true] * rate * weights.sum() + PRIOR_ROWS * shares[true])
+            column.append(shares[true] * rate * weights.sum() + DEFAULTS.prior_rows * shares[true])
         assert found[:, predicted] == pytest.approx(np.array(column) / sum(column))
 
 
@@ -88,7 +87,7 @@ def test_no_other_powers_make_the_labels_likelier(rows):
         return total
 
     chosen = loss(correction.guide_power, correction.tree_power)
-    assert all(chosen <= loss(g, t) + 1e-9 for g in POWERS for t in POWERS if g or t)
+    assert all(chosen <= loss(g, t) + 1e-9 for g in DEFAULTS.powers for t in DEFAULTS.powers if g or t)
 
 
 def test_a_guide_that_is_always_right_counts_more_than_a_tree_that_guesses():
@@ -100,7 +99,7 @@ def test_a_guide_that_is_always_right_counts_more_than_a_tree_that_guesses():
     assert chosen_correction(said, guessed, labels, np.ones(60), shares).tree_power == 1
 
 
-@given(labeled_rows(), st.sampled_from(POWERS), st.sampled_from(POWERS))
+@given(labeled_rows(), st.sampled_from(DEFAULTS.powers), st.sampled_from(DEFAULTS.powers))
 def test_combined_probabilities_add_up_to_1(rows, guide_power, tree_power):
     votes, said, *_ = rows
     assert combined(votes, said, guide_power, tree_power).sum(axis=1) == pytest.approx(1.0)

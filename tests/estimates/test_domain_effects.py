@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from s2oct.estimates.estimating import (
-    LEAST_VARIANCE,
-    PRIOR_SLOPE,
-    PRIOR_SPREAD,
-    SPREADS,
+    DEFAULTS,
     domain_effects,
     labeled_errors,
     spread_of_shares,
@@ -24,12 +21,12 @@ spreads = st.floats(0.0, 0.3)
 
 @given(variances_of_four, spreads)
 def test_errors_of_0_shift_nothing(variances, spread):
-    assert domain_effects(np.zeros(4), variances, spread, 40).shift.tolist() == [0.0] * 4
+    assert domain_effects(np.zeros(4), variances, spread, 40)[0].tolist() == [0.0] * 4
 
 
 @given(errors_of_four, variances_of_four, spreads)
 def test_a_shift_goes_towards_the_error_and_never_beyond_it(errors, variances, spread):
-    shift = domain_effects(errors, variances, spread, 40).shift
+    shift = domain_effects(errors, variances, spread, 40)[0]
     assert (shift * errors >= 0).all()
     assert (np.abs(shift) <= np.abs(errors)).all()
 
@@ -37,51 +34,49 @@ def test_a_shift_goes_towards_the_error_and_never_beyond_it(errors, variances, s
 @given(errors_of_four, variances_of_four, spreads)
 def test_effects_are_those_of_a_loop_over_the_values_of_tau(errors, variances, spread):
     weights, shifts, left = [], [], []
-    for tau in SPREADS:
-        likelihood = np.exp(-tau / (PRIOR_SPREAD / 40**0.5 + PRIOR_SLOPE * spread))
+    for tau in DEFAULTS.spreads:
+        likelihood = np.exp(-tau / (DEFAULTS.prior_spread / 40**0.5 + DEFAULTS.prior_slope * spread))
         for error, variance in zip(errors, variances, strict=True):
             total = variance + tau**2
             likelihood *= np.exp(-0.5 * error**2 / total) / np.sqrt(total)
         weights.append(likelihood)
         shifts.append([e * tau**2 / (v + tau**2) for e, v in zip(errors, variances, strict=True)])
         left.append([tau**2 * v / (v + tau**2) for v in variances])
-    found = domain_effects(errors, variances, spread, 40)
-    assert found.shift == pytest.approx(np.average(shifts, axis=0, weights=weights))
-    assert found.variance == pytest.approx(np.average(left, axis=0, weights=weights))
+    shift, variance = domain_effects(errors, variances, spread, 40)
+    assert shift == pytest.approx(np.average(shifts, axis=0, weights=weights))
+    assert variance == pytest.approx(np.average(left, axis=0, weights=weights))
 
 
 def test_a_domain_without_labeled_rows_is_not_shifted_and_is_less_certain():
     errors, variances = np.array([0.3, -0.3, 0.3, 0.0]), np.array([0.001, 0.001, 0.001, np.inf])
-    found = domain_effects(errors, variances, 0.1, 40)
-    assert found.shift[3] == 0
-    assert found.variance[3] > 10 * found.variance[:3].max()
+    shift, variance = domain_effects(errors, variances, 0.1, 40)
+    assert shift[3] == 0
+    assert variance[3] > 10 * variance[:3].max()
 
 
 def test_huge_labeled_evidence_moves_an_estimate_to_it():
     errors = np.array([0.2, -0.1, 0.05])
-    found = domain_effects(errors, np.full(3, 1e-9), 0.1, 40)
-    assert found.shift == pytest.approx(errors, abs=1e-4)
-    assert found.variance == pytest.approx(np.zeros(3), abs=1e-6)
+    shift, variance = domain_effects(errors, np.full(3, 1e-9), 0.1, 40)
+    assert shift == pytest.approx(errors, abs=1e-4)
+    assert variance == pytest.approx(np.zeros(3), abs=1e-6)
 
 
 def test_tau_grows_with_the_errors():
     """A domain without labels has the variance that tau leaves, so it shows how large tau is believed to be."""
     variances = np.array([0.01, 0.01, 0.01, np.inf])
-    left = [
-        domain_effects(size * np.array([1.0, -1.0, 1.0, 0]), variances, 0.1, 40).variance[3] for size in (0, 0.2, 0.4)
-    ]
+    left = [domain_effects(size * np.array([1.0, -1.0, 1.0, 0]), variances, 0.1, 40)[1][3] for size in (0, 0.2, 0.4)]
     assert left[0] < left[1] < left[2]
 
 
 def test_tau_grows_with_the_spread_of_the_domains():
     nothing = np.full(3, np.inf)
-    left = [domain_effects(np.zeros(3), nothing, spread, 40).variance[0] for spread in (0.0, 0.1, 0.3)]
+    left = [domain_effects(np.zeros(3), nothing, spread, 40)[1][0] for spread in (0.0, 0.1, 0.3)]
     assert left[0] < left[1] < left[2]
 
 
 def test_more_labels_leave_less_to_domains_that_have_nothing_to_do_with_the_classes():
     nothing = np.full(3, np.inf)
-    left = [domain_effects(np.zeros(3), nothing, 0.0, n_labels).variance[0] for n_labels in (1000, 100, 10)]
+    left = [domain_effects(np.zeros(3), nothing, 0.0, n_labels)[1][0] for n_labels in (1000, 100, 10)]
     assert left[0] < left[1] < left[2]
 
 
@@ -116,7 +111,7 @@ def test_errors_of_labeled_rows_are_those_of_a_loop(rows):
         total = sum(importance[i] for i in here)
         mean = sum(importance[i] * (observed[i] - predicted[i]) for i in here) / total
         assert errors[d] == pytest.approx(mean - everybody, abs=1e-12)
-        noise = sum(importance[i] ** 2 * max(predicted[i] * (1 - predicted[i]), LEAST_VARIANCE) for i in here)
+        noise = sum(importance[i] ** 2 * max(predicted[i] * (1 - predicted[i]), DEFAULTS.least_variance) for i in here)
         assert variances[d] == pytest.approx(noise / total**2)
 
 

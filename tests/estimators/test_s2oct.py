@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.errors import EstimatedTotalsWarning, S2OCTWarning
-from s2oct.estimators.fitting import probabilities_of, slope_for
+from s2oct.estimators.margins import probabilities_of, slope_for
 from s2oct.evidence.evidence import (
     AUTO_GUIDE_WEIGHT,
     AUTO_MOST,
@@ -55,11 +55,11 @@ def test_the_contract_of_the_fitted_attributes(fitted, survey):
 
 def test_the_docstring_says_what_auto_is():
     text = " ".join(S2OCTClassifier.__doc__.split())
-    assert f'"auto" is one column, and two or {["no", "one", "two", "three"][AUTO_MOST]} where they pay clearly' in text
+    assert f'"auto" allows one column, and two or {["no", "one", "two", "three"][AUTO_MOST]} where' in text
     assert f'"auto" is {AUTO_TERM_SHARE:.1%} of all rows, and at least {AUTO_TERM_ROWS}.'.replace("%", " %") in text
     assert f"A term of a sum must save {MIXING} times as much" in text
     assert f'"auto" is 1/{1 / AUTO_GUIDE_WEIGHT:.0f}.' in text
-    assert f'Rows that a row off a total costs; "auto" is {AUTO_TOTAL_PRICE}.' in text
+    assert f'Price of one row off a total, in rows; "auto" is {AUTO_TOTAL_PRICE}.' in text
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import mannwhitneyu, rankdata
 
-from s2oct.guides import asking as chance
-from s2oct.guides.asking import chance_of_rows, chance_of_votes
+from s2oct.guides import chance
+from s2oct.guides.chance import chance_of_rows, chance_of_votes
 from s2oct.stopping import NO_DEADLINE, Deadline, now
 
 

@@ -7,8 +7,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from s2oct.guides import forest as growing
-from s2oct.guides.forest import Grower, GuideStopped
-from s2oct.guides.meeting_totals import as_votes
+from s2oct.guides.forest import ForestParams, Grower, GuideStopped, as_votes
 from s2oct.stopping import Deadline
 
 
@@ -100,19 +99,19 @@ def test_no_rows_have_no_votes():
     assert grow(rows, codes)[0].votes(rows[:0]).shape == (0, 1)
 
 
-def test_a_tree_is_fitted_to_no_more_rows_than_take_long(monkeypatch):
-    monkeypatch.setattr(growing, "MOST_CELLS", {"best": 100, "random": 400})
+def test_a_tree_is_fitted_to_no_more_rows_than_take_long():
+    params = ForestParams(most_cells={"best": 100, "random": 400})
     rows, codes = drawn(1000)
-    forest, _ = grow(rows, codes, n_tried=5, n_trees=10)
+    forest, _ = grow(rows, codes, n_tried=5, n_trees=10, params=params)
     assert all(tree.n_node_samples[0] <= 20 for tree in forest.trees)
-    forest, _ = grow(rows, codes, splitter="random", n_tried=5, n_trees=10)
+    forest, _ = grow(rows, codes, splitter="random", n_tried=5, n_trees=10, params=params)
     assert all(20 < tree.n_node_samples[0] <= 80 for tree in forest.trees)
 
 
 def test_labels_that_alternate_do_not_make_a_tree_deep():
     rows, codes = np.linspace(0, 1, 2000, dtype=np.float32)[:, None], np.arange(2000) % 2
     forest, _ = grow(rows, codes, n_tried=1, n_trees=3)
-    assert max(tree.max_depth for tree in forest.trees) <= growing.MOST_DEPTH
+    assert max(tree.max_depth for tree in forest.trees) <= ForestParams().most_depth
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from s2oct.guides.forest import EVEN_SHARE, Grower, SelfTraining, _shares
-from s2oct.guides.meeting_totals import score_threshold, scores_of, settled, top_rows
+from s2oct.guides.forest import BEYOND, ForestParams, Grower, SelfTraining, _shares, scores_of, settled
+from s2oct.guides.meeting_totals import threshold_between, top_rows
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
+
+EVEN_SHARE = ForestParams().even_share
 
 
 def known_rows(codes, totals, n_labeled=None, weights=None):
@@ -36,9 +38,9 @@ def trained_to(rows, codes, n_labeled, totals, n_rounds=0, n_trees=60, weights=N
 
 
 def test_half_of_the_mix_is_even_and_half_follows_the_likelihood():
-    shares = _shares(np.array([3.0, 3.0 + np.log(2), 3.0 + np.log(4)]))
+    shares = _shares(np.array([3.0, 3.0 + np.log(2), 3.0 + np.log(4)]), EVEN_SHARE)
     assert np.allclose(shares, EVEN_SHARE / 3 + (1 - EVEN_SHARE) * np.array([4, 2, 1]) / 7)
-    assert np.allclose(_shares(np.array([1e6, 0.0])), [EVEN_SHARE / 2, 1 - EVEN_SHARE / 2])
+    assert np.allclose(_shares(np.array([1e6, 0.0]), EVEN_SHARE), [EVEN_SHARE / 2, 1 - EVEN_SHARE / 2])
 
 
 def test_where_one_feature_decides_the_forest_that_looks_at_all_features_counts_most():
@@ -46,7 +48,7 @@ def test_where_one_feature_decides_the_forest_that_looks_at_all_features_counts_
     rows = rng.normal(size=(200, 30))
     codes = (rows[:, 7] > 0).astype(np.int64)
     fitting = trained(rows, codes, 60, int(codes[60:].sum()))
-    shares = [member.share for member in fitting.members]
+    shares = [member.share for member in fitting.forests]
     assert sum(shares) == pytest.approx(1)
     assert np.argmax(shares) == 3
     assert shares[3] > 0.6
@@ -56,7 +58,7 @@ def test_where_one_feature_decides_the_forest_that_looks_at_all_features_counts_
 def test_labels_by_chance_leave_the_mix_nearer_to_even():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, 100)
-    shares = [member.share for member in trained(rng.normal(size=(100, 5)), codes, 20, 40).members]
+    shares = [member.share for member in trained(rng.normal(size=(100, 5)), codes, 20, 40).forests]
     assert min(shares) >= EVEN_SHARE / 4
     assert max(shares) < 0.6
 
@@ -65,8 +67,8 @@ def test_the_forests_of_the_rounds_count_half_together():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(80, 3))
     codes = (rows[:, 0] > 0).astype(np.int64)
-    first = trained(rows, codes, 20, 30).members
-    members = trained(rows, codes, 20, 30, n_rounds=2).members
+    first = trained(rows, codes, 20, 30).forests
+    members = trained(rows, codes, 20, 30, n_rounds=2).forests
     assert [member.share for member in members[:2]] == [0.25, 0.25]
     assert [member.share for member in members[2:]] == [0.5 * member.share for member in first]
 
@@ -75,7 +77,7 @@ def test_the_forests_of_the_rounds_count_half_together():
 def test_a_total_that_leaves_no_choice_needs_no_rounds(n_second):
     rng = np.random.default_rng(1)
     codes = np.arange(80) % 2
-    assert len(trained(rng.normal(size=(80, 3)), codes, 20, n_second, n_rounds=2).members) == 4
+    assert len(trained(rng.normal(size=(80, 3)), codes, 20, n_second, n_rounds=2).forests) == 4
 
 
 # Weights
@@ -111,18 +113,19 @@ def test_scores_keep_the_order_of_probabilities_and_are_finite():
 
 
 @pytest.mark.parametrize("n_above", range(6))
+@pytest.mark.parametrize("beyond", [None, BEYOND], ids=["next to the scores", "far from them"])
 @pytest.mark.parametrize("second", [[0.0, 0.2, 0.4, 0.9, 1.0], [0.0, 1e-5, 1e-4, 2e-4, 1e-3]], ids=["spread", "low"])
-def test_as_many_rows_are_above_the_threshold_as_the_total_says(second, n_above):
+def test_as_many_rows_are_above_the_threshold_as_the_total_says(second, n_above, beyond):
     scores = scores_of(np.array(second)[:, None])[:, 0]
-    assert (expit(scores - score_threshold(scores, n_above)) > 0.5).sum() == n_above
+    assert (scores > threshold_between(scores, n_above, beyond)).sum() == n_above
 
 
 def test_equal_scores_at_the_threshold_are_at_a_half_and_the_first_rows_get_the_class():
     second = np.array([0.1, 0.6, 0.6, 0.6, 0.9])
     scores = scores_of(second[:, None])[:, 0]
-    assert expit(scores - score_threshold(scores, 2)).tolist()[1:4] == [0.5] * 3
+    assert expit(scores - threshold_between(scores, 2, BEYOND)).tolist()[1:4] == [0.5] * 3
     assert top_rows(second, 2).tolist() == [0, 1, 0, 0, 1]
 
 
 def test_without_scores_the_threshold_is_a_probability_of_a_half():
-    assert score_threshold(np.empty(0), 0) == 0
+    assert threshold_between(np.empty(0), 0, BEYOND) == 0

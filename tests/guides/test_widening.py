@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from s2oct.guides import forest as widening
-from s2oct.guides.forest import GuideStopped, Widening
+from s2oct.guides.forest import ForestParams, GuideStopped, Widening
 from s2oct.stopping import Deadline
 
 
@@ -62,11 +62,10 @@ def test_rows_are_mapped_alike_whether_some_or_all_at_a_time(monkeypatch):
     assert np.allclose(fitted.transform(rows, np.array([4, 2])), at_once[[4, 2]], atol=1e-6)
 
 
-def test_components_of_drawn_rows_are_near_those_of_all(monkeypatch):
+def test_components_of_drawn_rows_are_near_those_of_all():
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(3000, 1)) @ np.ones((1, 4)) + 0.1 * rng.normal(size=(3000, 4))
-    monkeypatch.setattr(widening, "MOST_ROWS", 200)
-    main = Widening.of(rows, np.random.RandomState(0)).components[0]
+    main = Widening.of(rows, np.random.RandomState(0), params=ForestParams(component_rows=200)).components[0]
     assert np.allclose(np.abs(main), 0.5, atol=0.02)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from s2oct.p2.descent import MISSING_PRICE, Descent, descend, may_descend, repaired, steps_within
+from s2oct.p2.descent import DEFAULTS, Descent, descend, may_descend, repaired, steps_within
 from s2oct.p2.instance import Instance, margin_violation, tree_cost, values_at_nodes
 from s2oct.p2.node_fits import alternating_start
 from s2oct.problem.problem import Problem
@@ -75,7 +75,7 @@ def test_shaken_descents_from_one_start_differ_and_the_cost_is_that_of_the_hyper
     assert not np.allclose(found[0][1][0], found[1][1][0])
     for cost, planes in found:
         H = values_at_nodes(instance, *planes)
-        assert cost == pytest.approx(tree_cost(instance, H) + MISSING_PRICE * margin_violation(instance, H))
+        assert cost == pytest.approx(tree_cost(instance, H) + DEFAULTS.margin_price * margin_violation(instance, H))
 
 
 def test_a_passed_deadline_leaves_the_start_as_it_is():
@@ -94,7 +94,7 @@ def test_more_features_and_rows_get_fewer_steps():
 
 
 def test_where_a_step_takes_long_there_are_no_descents():
-    """A fall of few steps leads nowhere, and a single step must not outlast a time limit."""
+    """A stage of few steps leads nowhere, and a single step must not outlast a time limit."""
     small = crowd(5)
     many = replace(small, XT=np.tile(small.XT, 1000), labels=np.tile(small.labels, 10000))
     deep = replace(small, topology=Topology(12))

@@ -25,7 +25,7 @@ problem = Problem.from_arrays(X, y, totals={1: 20_000})
 milp = FORMULATION(prepare(problem, ModelSpec(depth=3, scaled=False)))
 print(json.dumps({
     "seconds": time.process_time() - began,
-    "binaries": milp.n_binaries,
+    "binaries": int(milp.integrality.sum()),
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
 }))
 """

@@ -41,7 +41,7 @@ def test_the_size_known_in_advance_is_that_of_the_built_model(depth):
         (build_p2(prepared_as_is(problem, depth, most_features=2)), p2_size(8, 12, 3, depth, few_features=True)),
         (build_octh(problem, Topology(depth), OcthSpec(1)), octh_size(8, 3, 2, depth)),
     ):
-        assert milp.n_binaries == size.n_binary
+        assert milp.integrality.sum() == size.n_binary
         assert milp.n_columns == size.n_binary + size.n_continuous
         # The entries decide whether a model is attempted at all: known roughly, never too low by much.
         assert milp.A.nnz == pytest.approx(size.n_entries, rel=0.25)

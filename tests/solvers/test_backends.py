@@ -233,7 +233,7 @@ def test_a_status_that_means_nothing_raises():
     from s2oct.solvers import highs
 
     with pytest.raises(SolverFailed, match=naming("HiGHS")):
-        highs._result(highspy.Highs(), 0.0)
+        highs._result(highspy.Highs())
 
 
 def test_a_status_of_scip_that_means_nothing_raises():
@@ -243,7 +243,7 @@ def test_a_status_of_scip_that_means_nothing_raises():
     from s2oct.solvers import scip
 
     with pytest.raises(SolverFailed, match=naming("SCIP", "'unknown'")):
-        scip._result(pyscipopt.Model(), [], 0.0)
+        scip._result(pyscipopt.Model(), [])
 
 
 def test_a_status_of_gurobi_that_means_nothing_raises():
@@ -257,7 +257,7 @@ def test_a_status_of_gurobi_that_means_nothing_raises():
         gurobipy.Model(env=env) as model,
         pytest.raises(SolverFailed, match=naming("Gurobi", 1)),
     ):
-        gurobi._result(model, None, 0.0)
+        gurobi._result(model, None)
 
 
 def test_no_status_without_a_proof_is_called_optimal(backend):

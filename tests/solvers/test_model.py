@@ -20,7 +20,7 @@ def test_blocks_and_rows_become_one_matrix(knapsack):
     assert knapsack.row_upper.tolist() == [3.0]
     assert knapsack.row_lower.tolist() == [-np.inf]
     assert knapsack.integrality.tolist() == [1, 1, 0]
-    assert (knapsack.n_columns, knapsack.n_rows, knapsack.n_binaries) == (3, 1, 2)
+    assert (knapsack.n_columns, knapsack.n_rows, knapsack.integrality.sum()) == (3, 1, 2)
 
 
 def test_a_block_reads_its_part_of_a_vector_in_its_shape():

@@ -129,7 +129,7 @@ def test_parquet_files_with_numbers_meet_text_domains(people, tmp_path):
     ("text", "margins", "named"),
     [
         ("region,a,b,c\n01,1,2,1\n", [("region",)], ("total", "domain")),
-        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n03,1,0,0\n", [("region",)], ("empty", "domain")),
+        ("region,a,b,c\n01,1,2,1\n02,0,1,2\n03,1,0,0\n", [("region",)], ("'03'", "domain")),
         ("region,a,b,c\n01,1,2,3\n02,0,1,2\n", [("region",)], (4, "'01'")),
         ("region,a,b,c\n01,1,2,1\n01,1,2,1\n02,0,1,2\n", [("region",)], ("'01'",)),
         ("region,a,b,C\n01,1,2,1\n02,0,1,2\n", [("region",)], ("'c'",)),

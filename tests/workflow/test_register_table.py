@@ -19,12 +19,11 @@ from s2oct.fit.register_passes import marks_of
 from s2oct.problem.batches import ArrayBatches
 from s2oct.stopping import NO_DEADLINE
 from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
-from s2oct.tables.file_batches import LookAtRows
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
-from s2oct.workflow.register_table import ReadHere, _LookAtGroup, _TotalOfGroup, encode_register, reader_at
+from s2oct.workflow.register_table import FilePass, LookAtRows, cluster_client, encode_register
 from tests.conftest import require_package
 from tests.fit.register_tables import PLAIN, Table
 from tests.fit.register_tables import table as small_table
@@ -58,7 +57,7 @@ def asked(path: Path, small: Table, **parameters: Any) -> FitRequest:
 
 
 def encoded_here(path: Path, small: Table, **parameters: Any) -> EncodedTable:
-    return encode_register(asked(path, small, **parameters), ReadHere(), MOST)
+    return encode_register(asked(path, small, **parameters), most=MOST)
 
 
 def test_a_file_has_the_sample_the_totals_and_the_rows_of_the_same_table_in_memory(path: Path, small: Table) -> None:
@@ -104,7 +103,7 @@ def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(sma
     roles = Roles("status", margins=(("region",), ("sex",)), weight="weight")
     known = TotalFiles(tuple(Source(file) for file in files))
     request = FitRequest(Source(path), roles, totals=known, parameters={"random_state": 3})
-    register = encode_register(request, ReadHere(), MOST).register
+    register = encode_register(request, most=MOST).register
     both = {name: {**given, "B": 1.5 * given["A"]} for name, given in {**totals[0], **totals[1]}.items()}
     expected = replace(
         small,
@@ -133,7 +132,7 @@ def test_rows_of_weight_0_in_a_file_do_not_count_and_teach_no_category(small: Ta
     path = write(small, tmp_path / "p.parquet", region=pa.array(region, pa.string()), weight=weight)
     known = ClassTotals(of_unlabeled=(ClassTotal("A", str(0.4 * weight[40:].sum())),))
     request = FitRequest(Source(path), Roles("status", weight="weight"), totals=known, parameters={"random_state": 3})
-    encoded = encode_register(request, ReadHere(), MOST)
+    encoded = encode_register(request, most=MOST)
     register = encoded.register
     assert register is not None
     assert (register.n_labeled, register.n_unlabeled) == (39, 1957)
@@ -170,7 +169,7 @@ def test_gaps_are_filled_and_counted_in_all_rows(small: Table, tmp_path: Path) -
 def test_what_is_seen_in_parts_is_what_is_seen_in_the_whole(small: Table, tmp_path: Path) -> None:
     words = pa.array([f"w{row % 7}" for row in range(2000)], pa.string())
     source = Source(write(small, tmp_path / "people.parquet", words=words))
-    look = LookAtRows("status", ("x0", "words"), source.dialect, 3, MOST)
+    look = LookAtRows(Roles("status"), ("x0", "words"), source.dialect, 3, MOST)
     cells = source.whole()
     whole = look(cells, 0)
     parts = [look(cells.slice(first, 170), first) for first in range(0, 2000, 170)]
@@ -190,9 +189,9 @@ def test_the_workers_of_a_cluster_give_the_same_tree(small: Table, tmp_path: Pat
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
         ) as cluster,
-        reader_at(cluster.scheduler_address) as reader,
+        cluster_client(cluster.scheduler_address) as client,
     ):
-        there = fit_encoded(encode_register(asked(path, small, depth=2), reader, MOST))
+        there = fit_encoded(encode_register(asked(path, small, depth=2), client, MOST))
     here = fit_encoded(encoded_here(path, small, depth=2))
     assert there.classifier.rules_ == here.classifier.rules_
     assert there.classifier.data_summary_ == here.classifier.data_summary_
@@ -202,10 +201,10 @@ def test_what_is_sent_to_workers_can_be_sent(small: Table, tmp_path: Path) -> No
     source = Source(write(small, tmp_path / "people.parquet"))
     encoded = encoded_here(source.path, small)
     assert encoded.register is not None
-    looked = pickle.loads(pickle.dumps(_LookAtGroup(source, LookAtRows("status", ("x0",), source.dialect, 3, 50))))
-    assert looked(1, 300).sampled.positions.min() >= 300
-    counted = pickle.loads(pickle.dumps(_TotalOfGroup(source, encoded.register.batches.encode, marks_of)))  # type: ignore[attr-defined]
-    assert sum(counted(group, 300 * group).n_rows for group in range(7)) == 1960
+    look = FilePass(source, source.columns, 100, LookAtRows(Roles("status"), ("x0",), source.dialect, 3, 50))
+    assert pickle.loads(pickle.dumps(look)).of_group(1, 300).sampled.positions.min() >= 300
+    counted = pickle.loads(pickle.dumps(encoded.register.batches.file_pass(marks_of)))  # type: ignore[attr-defined]
+    assert sum(counted.of_group(group, 300 * group).n_rows for group in range(7)) == 1960
 
 
 def test_an_array_and_a_register_of_it_have_the_same_unlabeled_rows(small: Table) -> None:

@@ -317,10 +317,10 @@ def _estimated(
     weights: Mapping[str, FloatArray],
 ) -> Estimates:
     from s2oct.cli.progress import REPLICATE_SHARE, repeat_progress
-    from s2oct.estimators.estimating import DEFAULT
+    from s2oct.estimates.domains import N_REPLICATES
 
     done, clf = 0, fitted.classifier
-    n_replicates = len(weights) or options.replicates or DEFAULT
+    n_replicates = len(weights) or options.replicates or N_REPLICATES
     with repeat_progress(
         n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs), REPLICATE_SHARE
     ) as show:

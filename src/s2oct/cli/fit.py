@@ -151,10 +151,10 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
 
 def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
     """Fit a table that is read in batches, here or by the workers of a cluster."""
-    from s2oct.workflow.register_table import encode_register, reader_at
+    from s2oct.workflow.register_table import cluster_client, encode_register
 
-    with reader_at(scheduler) as reader:
-        return _fitted(encode_register(request, reader))
+    with cluster_client(scheduler) as client:
+        return _fitted(encode_register(request, client))
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:

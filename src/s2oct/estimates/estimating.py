@@ -1,4 +1,10 @@
-"""Counts by domain and class from replicates of a fit, corrected by held-out labels, with standard errors."""
+"""Counts by domain and class from a fit and its replicates, corrected by held-out labels, with standard errors.
+
+`Estimation` does three things. It learns from held-out labels how often tree and guide are wrong, and turns predicted
+classes into probabilities of true classes (`chosen_correction`), raked to the totals (`raked`). It adds them up by
+domain, shifted by what the labeled rows of the domain show (`domain_effects`). And it adds up the variances: of labels,
+of single rows, and of what rows of a domain have in common.
+"""
 
 from __future__ import annotations
 
@@ -17,256 +23,79 @@ from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Targets
 from s2oct.wording import listed
 
-# From predicted classes to probabilities of true classes: what held-out labels show of the tree's mistakes.
-
-PRIOR_ROWS = 1.0
-"""Rows of the known shares that are added to the held-out rows of each predicted class: few labels prove little."""
-
-POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Powers of the guide's probabilities and of the tree's confusion that are tried."""
-
-RAKINGS = 200
-"""Passes over the cells in which probabilities are made to add up to the totals, at most."""
+RAKINGS, BALANCINGS = 200, 1000
+"""Maximum number of passes in which probabilities are raked to the totals, and tables balanced; few are needed."""
 
 LEAST = 1e-3
-"""Probabilities are at least this: one surprise among few labels does not decide."""
+"""Minimum probability, so that one surprise among few labels does not decide."""
 
 
-@dataclass(frozen=True, eq=False)
-class Correction:
-    """Probabilities of true classes, given the class by the tree and the guide's probabilities.
-
-    Attributes
-    ----------
-    confusion : ndarray of shape (n_classes, n_classes)
-        Probability of each true class (rows) for each class by the tree (columns).
-    guide_power, tree_power : float
-        How much the guide and the tree count; 1 and 0 is the guide alone.
-    """
-
-    confusion: FloatArray
-    guide_power: float
-    tree_power: float
-
-    def probabilities(self, classes: IntArray, said: FloatArray) -> FloatArray:
-        """Probabilities of the true classes of rows, shape (rows, n_classes)."""
-        return combined(self.confusion[:, classes].T, said, self.guide_power, self.tree_power)
-
-
-def combined(by_tree: FloatArray, said: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
-    """The product of two sets of probabilities, each to a power, as probabilities."""
-    product = np.clip(said, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
-    return np.asarray(product / product.sum(axis=1, keepdims=True))
-
-
-def true_given_predicted(votes: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray) -> FloatArray:
-    """Probability of each true class for each predicted one, shape (n_classes, n_classes).
-
-    ``votes`` (n, n_classes) are shares of predicted classes of the labeled rows, ``weights`` what the rows count, and
-    ``shares`` the known shares of the classes.
-    """
-    n_classes = votes.shape[1]
-    table = np.zeros((n_classes, n_classes))
-    for k in range(n_classes):
-        rows = labels == k
-        total = float(weights[rows].sum())
-        if total > 0:
-            table[k] = shares[k] * (weights[rows] @ votes[rows]) / total
-    # In rows: the prior counts like so many labeled rows in each column.
-    table = table * float(weights.sum()) + PRIOR_ROWS * shares[:, None]
-    return np.asarray(table / table.sum(axis=0))
-
-
-def chosen_correction(
-    votes: FloatArray, said: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray
-) -> Correction:
-    """The powers with which held-out labels are most likely, each label weighted to the known shares."""
-    confusion = true_given_predicted(votes, labels, weights, shares)
-    by_tree = votes @ confusion.T
-    of_class = np.bincount(labels, weights=weights, minlength=len(shares))
-    importance = weights * (shares / np.maximum(of_class, 1e-300))[labels]
-    best, least = (0.0, 1.0), np.inf
-    for guide_power in POWERS:
-        for tree_power in POWERS:
-            if guide_power == tree_power == 0:
-                continue
-            likely = combined(by_tree, said, guide_power, tree_power)[np.arange(len(labels)), labels]
-            loss = -float(importance @ np.log(likely))
-            # Powers of a guide that finds all classes alike change nothing but rounding: less of it is simpler.
-            if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
-                best, least = (guide_power, tree_power), loss
-    return Correction(confusion, *best)
-
-
-def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:
-    """Probabilities multiplied by one factor a cell, so that they add up to what is known of every cell.
-
-    Bounds are respected; an estimated total counts as its value.
-    """
-    found = probabilities
-    first = targets.first_cells
-    low = np.concatenate(
-        [np.where(np.isnan(margin.value), margin.low, margin.value).ravel() for margin in targets.margins]
-    )
-    high = np.concatenate(
-        [np.where(np.isnan(margin.value), margin.high, margin.value).ravel() for margin in targets.margins]
-    )
-    place = first[:, :, None] + np.arange(targets.n_classes)
-    tolerance = 1e-9 * max(float(sizes.sum()), 1.0)
-    for _ in range(RAKINGS):
-        worst = 0.0
-        for cells in place:
-            counts = np.bincount(cells.ravel(), (sizes[:, None] * found).ravel(), minlength=len(low))
-            wanted = np.clip(counts, low, high)
-            # Cells of the other margins have no rows here.
-            used = counts > 0
-            worst = max(worst, float(np.abs(wanted - counts)[used].max(initial=0.0)))
-            factor = np.where(used, wanted / np.maximum(counts, 1e-300), 1.0)
-            found = found * factor[cells] + 1e-300
-            found = found / found.sum(axis=1, keepdims=True)
-        if worst < tolerance:
-            break
-    return np.asarray(found)
-
-
-# How far the shares of classes in a domain may be from what single rows suggest.
-
-PRIOR_SPREAD, PRIOR_SLOPE = 0.06, 0.7
-"""Mean of the prior of tau: a constant over the root of the number of labels, because more labels leave less to domains
-that have nothing to do with the classes, and a part of the spread of the predicted shares over the domains."""
-
-SLOPE_OF_TREE = 2.0
-"""The same part where a tree predicts without a guide and without replicates: its few leaves hide more of a domain."""
-
-LABEL_SPREAD, LABEL_SLOPE = 0.1, 3.0
-"""Standard deviation of a predicted share from sample to sample, times the root of the number of labels: a constant,
-and a multiple of the spread of the shares. Replicates measure it; these are about their means over many populations."""
-
-SPREADS = np.linspace(0.0, 0.5, 51)
-"""Values of tau that are weighed against each other."""
-
-LEAST_VARIANCE = 0.02
-"""Least variance of a labeled row's error: no row is as sure as a model with few labels may believe."""
-
-
-@dataclass(frozen=True, eq=False)
-class DomainEffects:
-    """Errors of the predicted shares of one class, by domain.
+@dataclass(frozen=True)
+class EstimationParams:
+    """Tuning of the estimates.
 
     Attributes
     ----------
-    shift : ndarray of shape (n_domains,)
-        What to add to the predicted share of each domain.
-    variance : ndarray of shape (n_domains,)
-        Variance that is left after that.
+    prior_rows : float
+        Rows with the known shares that are added to the held-out rows of each predicted class: few labels prove little.
+    powers : tuple of float
+        Powers of the guide's probabilities and of the tree's confusion that are tried.
+    prior_spread, prior_slope : float
+        Prior mean of tau, the standard deviation of domain effects: a constant over the root of the number of labels,
+        because more labels leave less to domains unrelated to the classes, plus a part of the spread of the predicted
+        shares over the domains.
+    slope_of_tree : float
+        The same part if a tree predicts without a guide and without replicates: its few leaves hide more of a domain.
+    most_spread, n_spreads : float, int
+        Largest value of tau, and number of values between 0 and it that are weighed against each other.
+    label_spread, label_slope : float
+        Standard deviation of a predicted share from sample to sample, times the root of the number of labels: a
+        constant, and a multiple of the spread of the shares. Replicates measure it; these are roughly their means over
+        many populations.
+    least_variance : float
+        Minimum variance of a labeled row's error: no row is as certain as a model with few labels suggests.
+    few_labels : int
+        Labels of a class below which little is known about its mistakes.
+    least_freedom : int
+        Minimum degrees of freedom: with fewer, intervals would be too wide to be useful.
+    rounding : float
+        Half a row on both sides of an interval, because counts are whole and a normal distribution is not.
     """
 
-    shift: FloatArray
-    variance: FloatArray
+    prior_rows: float = 1.0
+    powers: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    prior_spread: float = 0.06
+    prior_slope: float = 0.7
+    slope_of_tree: float = 2.0
+    most_spread: float = 0.5
+    n_spreads: int = 51
+    label_spread: float = 0.1
+    label_slope: float = 3.0
+    least_variance: float = 0.02
+    few_labels: int = 10
+    least_freedom: int = 4
+    rounding: float = 0.5
+
+    @property
+    def spreads(self) -> FloatArray:
+        """Values of tau."""
+        return np.linspace(0.0, self.most_spread, self.n_spreads)
 
 
-def domain_effects(
-    errors: FloatArray, variances: FloatArray, spread: float, n_labels: int, slope: float = PRIOR_SLOPE
-) -> DomainEffects:
-    """Weigh all values of tau by prior and labeled rows.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_domains,)
-        Mean error of the labeled rows of each domain: share observed minus share predicted.
-    variances : ndarray of shape (n_domains,)
-        Its variance if tau were 0; infinite for a domain without labeled rows.
-    spread : float
-        Spread of the predicted shares over the domains beyond chance.
-    n_labels : int
-        Labeled rows of the fit.
-    slope : float
-        Part of the spread in the mean of the prior of tau.
-
-    Returns
-    -------
-    DomainEffects
-        Shift and variance of each domain.
-    """
-    seen = np.isfinite(variances)
-    total = variances[seen, None] + SPREADS**2
-    fits = -0.5 * (np.log(total) + errors[seen, None] ** 2 / total).sum(axis=0)
-    log_weight = fits - SPREADS / (PRIOR_SPREAD / np.sqrt(n_labels) + slope * spread)
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    believed = np.zeros((len(errors), len(SPREADS)))
-    believed[seen] = SPREADS**2 / np.maximum(total, 1e-300)
-    left = (1 - believed) * SPREADS**2
-    return DomainEffects((believed @ weight) * np.where(seen, errors, 0.0), left @ weight)
-
-
-def variance_from_labels(spread: float, n_labels: int) -> float:
-    """Variance of the predicted share of a domain over samples of so many labels, without replicates."""
-    return (LABEL_SPREAD**2 + (LABEL_SLOPE * spread) ** 2) / n_labels
-
-
-def spread_of_shares(
-    probabilities: FloatArray, sizes: FloatArray, squares: FloatArray, codes: IntArray, n_domains: int
-) -> float:
-    """Standard deviation of the mean probability over the domains, beyond what rows dealt at random would show.
-
-    ``sizes`` is what each row or group of equal rows counts, ``squares`` the sum of the squares of what its rows count.
-    """
-    rows = np.bincount(codes, weights=sizes, minlength=n_domains)
-    used = rows > 0
-    if used.sum() < 2:
-        return 0.0
-    means = np.bincount(codes, weights=sizes * probabilities, minlength=n_domains)[used] / rows[used]
-    in_rows = np.bincount(codes, weights=squares, minlength=n_domains)[used] / rows[used] ** 2
-    of_rows = float(np.average((probabilities - np.average(probabilities, weights=sizes)) ** 2, weights=sizes))
-    return float(np.sqrt(max(means.var(ddof=1) - of_rows * float(np.mean(in_rows)), 0.0)))
-
-
-def labeled_errors(
-    observed: FloatArray, predicted: FloatArray, importance: FloatArray, codes: IntArray, n_domains: int
-) -> tuple[FloatArray, FloatArray]:
-    """Mean error of the labeled rows of each domain, and its variance; infinite where there are none.
-
-    ``importance`` weights rows to the known shares of their classes. Errors are those beside the mean error of all
-    labeled rows, which the known totals put right.
-    """
-    total = np.bincount(codes, weights=importance, minlength=n_domains)
-    off = observed - predicted
-    off = off - float(importance @ off) / max(float(importance.sum()), 1e-300)
-    error = np.bincount(codes, weights=importance * off, minlength=n_domains)
-    row_variance = np.maximum(predicted * (1 - predicted), LEAST_VARIANCE)
-    variance = np.bincount(codes, weights=importance**2 * row_variance, minlength=n_domains)
-    known = total > 0
-    safe = np.where(known, total, 1.0)
-    return np.where(known, error / safe, 0.0), np.where(known, variance / safe**2, np.inf)
-
-
-# Estimates by domain and class from a fit and its replicates.
-
-BALANCINGS = 1000
-"""Passes over domains and classes in which estimates are made to add up, at most."""
-
-FEW_LABELS = 10
-"""Labels of a class below which its mistakes are hardly known."""
-
-LEAST_FREEDOM = 4
-"""Degrees of freedom, at least: with fewer, intervals would say nothing at all."""
-
-ROUNDING = 0.5
-"""Half a row on both sides of an interval: counts are whole, and a normal distribution is not."""
+DEFAULTS = EstimationParams()
 
 
 class Estimation:
-    """What a fit and its replicates say about every row, before it is added up by domain.
+    """Probabilities of the classes of every row by a fit and its replicates, to be added up by domain.
 
     Parameters
     ----------
     known : Known
         Labels, totals and weights of the fit.
     predicted : ndarray of shape (n_rows,)
-        Class that the tree gives each row.
+        The tree's class of each row.
     probabilities : ndarray of shape (m, n_classes) or None
-        What the guide says of each unlabeled row; None without a guide.
+        The guide's probabilities of each unlabeled row; None without a guide.
     replicates : sequence of Replicate
         Replicates of the fit.
     others : tuple of ndarray
@@ -275,10 +104,12 @@ class Estimation:
         How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
         errors then come from a formula.
     squares : ndarray of shape (m,), optional
-        Where unlabeled rows stand for several rows each and weigh as much as these together: for each of them, the sum
-        of the squared weights of the rows that it stands for.
+        If unlabeled rows represent several rows each and have their total weight: the sum of the squared weights of the
+        rows that each of them represents.
     label_weights : ndarray of shape (n_labeled,), optional
-        How many unlabeled rows each labeled row stands for, beside the others of its class; its weight by default.
+        How many unlabeled rows each labeled row represents, relative to the others of its class; its weight by default.
+    params : EstimationParams
+        Tuning.
     """
 
     def __init__(
@@ -292,7 +123,9 @@ class Estimation:
         drawing: Drawing | None = BOOTSTRAP,
         squares: FloatArray | None = None,
         label_weights: FloatArray | None = None,
+        params: EstimationParams = DEFAULTS,
     ) -> None:
+        self.params = params
         self.known, self.predicted, self.others, self.drawing = known, predicted, others, drawing
         self.codes, self.weights, self.unit = known.labels.codes, known.sizes, known.unit
         self.is_labeled, self.n_classes = known.is_labeled, len(known.classes)
@@ -302,33 +135,37 @@ class Estimation:
         self.label_weights = self.weights[labeled] if label_weights is None else label_weights
         self.sizes = self.weights[unlabeled]
         self.squares = self.sizes**2 if squares is None else squares
-        # What one row counts, in the mean.
+        # The mean weight of a row.
         self.row = float(np.mean(self.weights) if squares is None else squares.sum() / max(self.sizes.sum(), 1e-300))
         # Without a guide every class is alike.
         alike = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
-        self.has_guide, self.guide_says = probabilities is not None, alike
+        self.has_guide, self.by_guide = probabilities is not None, alike
         if probabilities is not None:
             alike[unlabeled] = probabilities
-        self.votes, self.said = self._held_out(replicates)
-        self.correction = chosen_correction(self.votes, self.said, self.labels, self.label_weights, self.shares)
-        self.corrected = self.correction.probabilities(predicted[unlabeled], self.guide_says[unlabeled])
+        self.votes, self.held_out_by_guide = self._held_out(replicates)
+        self.correction = chosen_correction(
+            self.votes, self.held_out_by_guide, self.labels, self.label_weights, self.shares, params
+        )
+        self.corrected = self.correction.probabilities(predicted[unlabeled], self.by_guide[unlabeled])
         self.unlabeled = raked(self.corrected, self.sizes, known.targets)
         n_varying = 0 if drawing is None else drawing.varying(len(replicates))
         self.replicated = [self._replicated(found) for found in replicates[:n_varying]]
         by_tree = self.votes @ self.correction.confusion.T
-        self.labeled = combined(by_tree, self.said, self.correction.guide_power, self.correction.tree_power)
+        powers = self.correction.guide_power, self.correction.tree_power
+        self.labeled = combined(by_tree, self.held_out_by_guide, *powers)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the estimates should know."""
-        few = [str(self.known.classes[k]) for k in range(self.n_classes) if (self.labels == k).sum() < FEW_LABELS]
+        """Notes for readers of the estimates."""
+        least = self.params.few_labels
+        few = [str(self.known.classes[k]) for k in range(self.n_classes) if (self.labels == k).sum() < least]
         notes = [self._about_correction()]
         if few:
-            notes.append(f"Fewer than {FEW_LABELS} labels of {listed(few)}: what is known of mistakes there is little.")
+            notes.append(f"Fewer than {least} labels of {listed(few)}: what is known of mistakes there is little.")
         return tuple(notes)
 
     def _about_correction(self) -> str:
-        """What the estimates rest on: the combination of guide and tree that held-out labels prefer."""
+        """The combination of guide and tree that predicted the held-out labels best, in a sentence."""
         guide, tree = self.correction.guide_power, self.correction.tree_power
         if guide and tree:
             return (
@@ -340,7 +177,8 @@ class Estimation:
 
     def _replicated(self, found: Replicate) -> FloatArray:
         """Probabilities of the unlabeled rows by a replicate: its labels, its tree, its guide and its totals."""
-        confusion = true_given_predicted(self.votes, self.labels, self.label_weights * found.drawn, self.shares)
+        weights = self.label_weights * found.drawn
+        confusion = true_given_predicted(self.votes, self.labels, weights, self.shares, self.params)
         correction = Correction(confusion, self.correction.guide_power, self.correction.tree_power)
         targets = self.known.targets.shifted(self.unit * found.change)
         return raked(correction.probabilities(found.classes, found.probabilities), self.sizes, targets)
@@ -378,34 +216,35 @@ class Estimation:
         return np.asarray(totals * found.sum() / totals.sum() if is_met and totals.sum() > 0 else found)
 
     def _unlabeled_counts(self, k: int, codes: IntArray, n_domains: int) -> tuple[FloatArray, FloatArray]:
-        """Estimate of the unlabeled rows of a class in each domain, by itself, and its variance."""
+        """Estimated number of unlabeled rows of a class in each domain, and its variance."""
         q = self.unlabeled[:, k]
         unlabeled, labeled = codes[~self.is_labeled], codes[self.is_labeled]
         rows = np.bincount(unlabeled, weights=self.sizes, minlength=n_domains)
         counts = np.bincount(unlabeled, weights=self.sizes * q, minlength=n_domains)
         spread = spread_of_shares(q, self.sizes, self.squares, unlabeled, n_domains)
         observed = (self.labels == k).astype(float)
-        errors = labeled_errors(observed, self.labeled[:, k], self._importance(), labeled, n_domains)
+        errors = labeled_errors(observed, self.labeled[:, k], self._importance(), labeled, n_domains, self.params)
         is_alone = self.drawing is None and not self.has_guide
-        effects = domain_effects(*errors, spread, len(self.labels), SLOPE_OF_TREE if is_alone else PRIOR_SLOPE)
-        # What one domain gains, the others lose: the total of the class is known.
+        slope = self.params.slope_of_tree if is_alone else self.params.prior_slope
+        shift, domain_variance = domain_effects(*errors, spread, len(self.labels), slope, self.params)
+        # The total of the class is known, so what one domain gains, the others lose.
         rest = 1 - rows / max(float(rows.sum()), 1e-300)
         again = [np.bincount(unlabeled, weights=self.sizes * p[:, k], minlength=n_domains) for p in self.replicated]
         if self.drawing is not None:
             by_labels = self.drawing.variance(np.array(again), counts.astype(float))
         else:
-            by_labels = rows**2 * variance_from_labels(spread, len(self.labels)) * rest
+            by_labels = rows**2 * variance_from_labels(spread, len(self.labels), self.params) * rest
             by_labels = by_labels + self._variance_of_totals(k, unlabeled, n_domains)
             by_labels = by_labels + self._variance_of_sample(k, unlabeled, n_domains)
         by_chance = np.bincount(unlabeled, weights=self.squares * q * (1 - q), minlength=n_domains)
         chance_left = 1 - by_chance / max(float(by_chance.sum()), 1e-300)
-        variance = by_labels + by_chance * chance_left + rows**2 * effects.variance * rest
-        return np.clip(counts + rows * effects.shift, 0.0, rows), variance
+        variance = by_labels + by_chance * chance_left + rows**2 * domain_variance * rest
+        return np.clip(counts + rows * shift, 0.0, rows), variance
 
     def _variance_of_totals(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
-        """Variance that estimated totals leave in the counts of each domain.
+        """Variance of the counts of each domain that is due to estimated totals.
 
-        Where a total moves, raking moves each row in proportion to q (1 - q).
+        If a total changes, raking changes each row in proportion to q (1 - q).
         """
         found, moves = np.zeros(n_domains), self.sizes * self.unlabeled[:, k] * (1 - self.unlabeled[:, k])
         for margin in self.known.targets.margins:
@@ -416,7 +255,7 @@ class Estimation:
         return found
 
     def _variance_of_sample(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
-        """Variance from rows that stand for others: these may have other probabilities, as rows of one class have."""
+        """Variance due to rows that represent others, whose probabilities vary like those of rows of one class."""
         q, classes = self.unlabeled[:, k], self.predicted[~self.is_labeled]
         spread = np.zeros(self.n_classes)
         for j in np.unique(classes):
@@ -446,16 +285,15 @@ class Estimation:
         total = observed + estimate
         # A standard error from few labels is itself uncertain. The class with the fewest labels decides.
         fewest = int(np.bincount(self.labels, minlength=self.n_classes).min())
-        reach = float(stdtrit(max(fewest - 1, LEAST_FREEDOM), 0.5 + confidence / 2)) * se + np.where(
-            se > 0, ROUNDING * self.row, 0
-        )
+        quantile = float(stdtrit(max(fewest - 1, self.params.least_freedom), 0.5 + confidence / 2))
+        reach = quantile * se + np.where(se > 0, self.params.rounding * self.row, 0)
         low, high = np.maximum(total - reach, observed), np.minimum(total + reach, observed + rows - known)
         counts = [observed + added_up(~labeled, classes == k) for classes in (self.predicted, *self.others)]
         safe = np.where(rows > 0, rows, 1.0)
         alone = np.where(known > 0, observed / np.where(known > 0, known, 1.0) * rows, np.nan)
         guided = np.full(n_domains, np.nan)
         if self.has_guide:
-            guided = observed + added_up(~labeled, self.guide_says[:, k])
+            guided = observed + added_up(~labeled, self.by_guide[:, k])
         return {
             "estimate": total, "se": se, "low": low, "high": high,
             "share": total / safe, "share_low": low / safe, "share_high": high / safe,
@@ -465,26 +303,26 @@ class Estimation:
         }  # fmt: skip
 
     def _held_out(self, replicates: Sequence[Replicate]) -> tuple[FloatArray, FloatArray]:
-        """Votes of trees on the labeled rows that they have not seen, and what guides said of them, on average.
+        """Mean votes of trees and mean probabilities of guides on the labeled rows that they have not seen.
 
         A row that every replicate has drawn has the vote of the fit itself.
         """
         n, n_classes = len(self.labels), self.n_classes
-        votes, said, times = np.zeros((n, n_classes)), np.zeros((n, n_classes)), np.zeros(n)
+        votes, by_guide, times = np.zeros((n, n_classes)), np.zeros((n, n_classes)), np.zeros(n)
         for found in replicates:
             here = np.flatnonzero(found.held_out_classes != UNLABELED)
             votes[here, found.held_out_classes[here]] += 1
-            said[here] += found.held_out_probabilities[here]
+            by_guide[here] += found.held_out_probabilities[here]
             times[here] += 1
         never = times == 0
         votes[~never] /= times[~never, None]
-        said[~never] /= times[~never, None]
+        by_guide[~never] /= times[~never, None]
         votes[never] = np.eye(n_classes)[self.predicted[self.is_labeled][never]]
-        said[never] = self.guide_says[self.is_labeled][never]
-        return votes, said
+        by_guide[never] = self.by_guide[self.is_labeled][never]
+        return votes, by_guide
 
     def _known_counts(self, codes: IntArray, n_domains: int, k: int) -> FloatArray:
-        """Totals of a class that are known exactly for a domain, as one total or as a sum of several; NaN elsewhere."""
+        """Exactly known totals of a class by domain, each one total or a sum of several; NaN elsewhere."""
         known = np.full(n_domains, np.nan)
         here = codes[~self.is_labeled]
         for margin in self.known.targets.margins:
@@ -507,7 +345,7 @@ def _known_shares(known: Known) -> FloatArray:
 def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: FloatArray) -> FloatArray:
     """Estimates, domains by classes, scaled so that domains add up to their rows and classes to their totals.
 
-    Only free cells change. Every class is shifted by itself before, so that sums may be off.
+    Only free cells change. The classes were shifted separately before, so sums may be off.
     """
     found = np.where(free, np.maximum(estimates, 1e-9), estimates)
     for _ in range(BALANCINGS):
@@ -520,3 +358,189 @@ def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: F
         if np.abs(found - before).max(initial=0.0) <= 1e-12 * float(rows.sum()):
             break
     return np.asarray(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Probabilities of true classes, given the tree's class and the guide's probabilities.
+
+    Attributes
+    ----------
+    confusion : ndarray of shape (n_classes, n_classes)
+        Probability of each true class (rows) for each class of the tree (columns).
+    guide_power, tree_power : float
+        How much the guide and the tree count; 1 and 0 is the guide alone.
+    """
+
+    confusion: FloatArray
+    guide_power: float
+    tree_power: float
+
+    def probabilities(self, classes: IntArray, by_guide: FloatArray) -> FloatArray:
+        """Probabilities of the true classes of rows, shape (rows, n_classes)."""
+        return combined(self.confusion[:, classes].T, by_guide, self.guide_power, self.tree_power)
+
+
+def combined(by_tree: FloatArray, by_guide: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
+    """The product of two sets of probabilities, each to a power, as probabilities."""
+    product = np.clip(by_guide, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
+    return np.asarray(product / product.sum(axis=1, keepdims=True))
+
+
+def true_given_predicted(
+    votes: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray, params: EstimationParams = DEFAULTS
+) -> FloatArray:
+    """Probability of each true class for each predicted one, shape (n_classes, n_classes).
+
+    ``votes`` (n, n_classes) are shares of predicted classes of the labeled rows, ``weights`` their weights, and
+    ``shares`` the known shares of the classes.
+    """
+    n_classes = votes.shape[1]
+    table = np.zeros((n_classes, n_classes))
+    for k in range(n_classes):
+        rows = labels == k
+        total = float(weights[rows].sum())
+        if total > 0:
+            table[k] = shares[k] * (weights[rows] @ votes[rows]) / total
+    # The prior counts like labeled rows in each column.
+    table = table * float(weights.sum()) + params.prior_rows * shares[:, None]
+    return np.asarray(table / table.sum(axis=0))
+
+
+def chosen_correction(
+    votes: FloatArray,
+    by_guide: FloatArray,
+    labels: IntArray,
+    weights: FloatArray,
+    shares: FloatArray,
+    params: EstimationParams = DEFAULTS,
+) -> Correction:
+    """The powers that make held-out labels most likely, each label weighted to the known shares."""
+    confusion = true_given_predicted(votes, labels, weights, shares)
+    by_tree = votes @ confusion.T
+    of_class = np.bincount(labels, weights=weights, minlength=len(shares))
+    importance = weights * (shares / np.maximum(of_class, 1e-300))[labels]
+    best, least = (0.0, 1.0), np.inf
+    for guide_power in params.powers:
+        for tree_power in params.powers:
+            if guide_power == tree_power == 0:
+                continue
+            likely = combined(by_tree, by_guide, guide_power, tree_power)[np.arange(len(labels)), labels]
+            loss = -float(importance @ np.log(likely))
+            # Powers of a guide that finds all classes alike change only the rounding: the first one is simplest.
+            if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
+                best, least = (guide_power, tree_power), loss
+    return Correction(confusion, *best)
+
+
+def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:
+    """Probabilities multiplied by one factor per cell, so that they add up to the known total of every cell.
+
+    Bounds are respected; an estimated total counts as its value.
+    """
+    found = probabilities
+    values = np.concatenate([margin.value.ravel() for margin in targets.margins])
+    low, high = (np.where(np.isnan(values), bounds, values) for bounds in (targets.low, targets.high))
+    place = targets.first_cells[:, :, None] + np.arange(targets.n_classes)
+    tolerance = 1e-9 * max(float(sizes.sum()), 1.0)
+    for _ in range(RAKINGS):
+        worst = 0.0
+        for cells in place:
+            counts = np.bincount(cells.ravel(), (sizes[:, None] * found).ravel(), minlength=len(low))
+            wanted = np.clip(counts, low, high)
+            # Cells of the other margins have no rows here.
+            used = counts > 0
+            worst = max(worst, float(np.abs(wanted - counts)[used].max(initial=0.0)))
+            factor = np.where(used, wanted / np.maximum(counts, 1e-300), 1.0)
+            found = found * factor[cells] + 1e-300
+            found = found / found.sum(axis=1, keepdims=True)
+        if worst < tolerance:
+            break
+    return np.asarray(found)
+
+
+def domain_effects(
+    errors: FloatArray,
+    variances: FloatArray,
+    spread: float,
+    n_labels: int,
+    slope: float | None = None,
+    params: EstimationParams = DEFAULTS,
+) -> tuple[FloatArray, FloatArray]:
+    """Errors of the predicted shares of a class by domain: an average over tau, weighted by prior and labeled rows.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_domains,)
+        Mean error of the labeled rows of each domain: share observed minus share predicted.
+    variances : ndarray of shape (n_domains,)
+        Its variance if tau were 0; infinite for a domain without labeled rows.
+    spread : float
+        Spread of the predicted shares over the domains beyond chance.
+    n_labels : int
+        Labeled rows of the fit.
+    slope : float, optional
+        Part of the spread in the prior mean of tau.
+
+    Returns
+    -------
+    shift, variance : ndarray of shape (n_domains,)
+        What to add to the predicted share of each domain, and the variance that remains.
+    """
+    seen, taus = np.isfinite(variances), params.spreads
+    total = variances[seen, None] + taus**2
+    fits = -0.5 * (np.log(total) + errors[seen, None] ** 2 / total).sum(axis=0)
+    slope = params.prior_slope if slope is None else slope
+    log_weight = fits - taus / (params.prior_spread / np.sqrt(n_labels) + slope * spread)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    believed = np.zeros((len(errors), len(taus)))
+    believed[seen] = taus**2 / np.maximum(total, 1e-300)
+    left = (1 - believed) * taus**2
+    return (believed @ weight) * np.where(seen, errors, 0.0), left @ weight
+
+
+def variance_from_labels(spread: float, n_labels: int, params: EstimationParams = DEFAULTS) -> float:
+    """Variance of the predicted share of a domain over samples with this number of labels, without replicates."""
+    return (params.label_spread**2 + (params.label_slope * spread) ** 2) / n_labels
+
+
+def spread_of_shares(
+    probabilities: FloatArray, sizes: FloatArray, squares: FloatArray, codes: IntArray, n_domains: int
+) -> float:
+    """Standard deviation of the mean probability over the domains, beyond that of rows assigned at random.
+
+    ``sizes`` are weights of rows or groups of rows, ``squares`` the sums of the squared weights of their rows.
+    """
+    rows = np.bincount(codes, weights=sizes, minlength=n_domains)
+    used = rows > 0
+    if used.sum() < 2:
+        return 0.0
+    means = np.bincount(codes, weights=sizes * probabilities, minlength=n_domains)[used] / rows[used]
+    in_rows = np.bincount(codes, weights=squares, minlength=n_domains)[used] / rows[used] ** 2
+    of_rows = float(np.average((probabilities - np.average(probabilities, weights=sizes)) ** 2, weights=sizes))
+    return float(np.sqrt(max(means.var(ddof=1) - of_rows * float(np.mean(in_rows)), 0.0)))
+
+
+def labeled_errors(
+    observed: FloatArray,
+    predicted: FloatArray,
+    importance: FloatArray,
+    codes: IntArray,
+    n_domains: int,
+    params: EstimationParams = DEFAULTS,
+) -> tuple[FloatArray, FloatArray]:
+    """Mean error of the labeled rows of each domain, and its variance, which is infinite without labeled rows.
+
+    ``importance`` weights rows to the known shares of their classes. Errors are relative to the mean error of all
+    labeled rows, which the known totals correct.
+    """
+    total = np.bincount(codes, weights=importance, minlength=n_domains)
+    off = observed - predicted
+    off = off - float(importance @ off) / max(float(importance.sum()), 1e-300)
+    error = np.bincount(codes, weights=importance * off, minlength=n_domains)
+    row_variance = np.maximum(predicted * (1 - predicted), params.least_variance)
+    variance = np.bincount(codes, weights=importance**2 * row_variance, minlength=n_domains)
+    known = total > 0
+    safe = np.where(known, total, 1.0)
+    return np.where(known, error / safe, 0.0), np.where(known, variance / safe**2, np.inf)

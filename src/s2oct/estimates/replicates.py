@@ -1,4 +1,8 @@
-"""Replicates of a fit: how they are drawn, run and kept."""
+"""Replicates of a fit: labeled rows drawn anew, guide and tree fitted again; many of them run in parallel.
+
+Top down: `run_replicates` runs all replicates and keeps them as files. `Refits` is a fit that can be repeated.
+`replicate` makes one replicate. `Bootstrap`, `ReplicateWeights` and `Folds` say which labeled rows it has.
+"""
 
 from __future__ import annotations
 
@@ -11,173 +15,61 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import psutil
 from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
+from s2oct.evidence.exact import SearchParams
 from s2oct.files import write_whole
-from s2oct.problem.labels import UNLABELED
+from s2oct.fit.context import Budget, Guidance
+from s2oct.fit.task import FitTask
+from s2oct.fit.training import train
+from s2oct.guides import SelfTrainedForest
+from s2oct.guides.asking import fit_guide
+from s2oct.problem.known import Known
+from s2oct.problem.labels import UNLABELED, Labels
+from s2oct.problem.problem import Advice, Problem
 from s2oct.problem.targets import Margin, Targets
 from s2oct.problem.totals import largest_remainder
-
-# Replicates of a whole fit: how labeled rows are drawn, uncertain totals drawn anew, guide and tree fitted again.
+from s2oct.version import __version__
 
 HELD_OUT_DRAWS = 20
-"""Bootstrap replicates beside replicate weights that leave nothing out: mistakes show on rows not seen."""
+"""Bootstrap replicates added to replicate weights that leave no row out: mistakes show only on rows not seen."""
 
+_PARENT_POLL_SECONDS = 1.0
+"""Time after which a worker checks again whether the process that started it still exists."""
 
-class Draws(Protocol):
-    """How much each labeled row counts in each replicate."""
-
-    @property
-    def identity(self) -> bytes:
-        """What tells drawings apart."""
-
-    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """How much each labeled row counts in one replicate, compared with the fit; ``codes`` are their classes."""
-
-
-class Drawing(Draws, Protocol):
-    """The same, and what the spread of replicates says."""
-
-    def varying(self, n_replicates: int) -> int:
-        """How many replicates, from the first on, measure the spread."""
-
-    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """Variance of estimates from those of the replicates, along the first axis, and those of the fit."""
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """Rows drawn with replacement within their classes, so that every class keeps its number of labels."""
-
-    identity: bytes = b"bootstrap"
-
-    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """How often each labeled row is drawn."""
-        drawn = np.zeros(len(codes))
-        for k in np.unique(codes):
-            rows = np.flatnonzero(codes == k)
-            np.add.at(drawn, rng.choice(rows, size=len(rows)), 1)
-        return drawn
-
-    def varying(self, n_replicates: int) -> int:
-        """All of them."""
-        return n_replicates
-
-    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """The variance over replicates."""
-        return np.asarray(np.var(replicated, axis=0, ddof=1))
-
-
-BOOTSTRAP = Bootstrap()
-
-
-@dataclass(frozen=True)
-class Folds:
-    """Rows held out in turn, every row once, so that each label is predicted by a fit that has not seen it.
-
-    Folds share most labels: their spread says little about other samples.
-
-    Attributes
-    ----------
-    n_folds : int
-        Number of fits.
-    """
-
-    n_folds: int
-
-    @property
-    def identity(self) -> bytes:
-        """The number of folds."""
-        return f"folds {self.n_folds}".encode()
-
-    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """0 for the rows of a fold, 1 for the others. Every class is dealt to the folds in turn.
-
-        The last label of a class is in no fold: a fit without it would not know the class.
-        """
-        counts = np.ones(len(codes))
-        for k in np.unique(codes):
-            rows = np.flatnonzero(codes == k)
-            if len(rows) > 1:
-                # The same order for every fold, whatever the generator of a replicate.
-                dealt = np.random.default_rng(len(rows)).permutation(rows)
-                counts[dealt[number :: self.n_folds]] = 0.0
-        return counts
-
-
-@dataclass(frozen=True, eq=False)
-class ReplicateWeights:
-    """Replicate weights that a survey brings: jackknife, balanced half samples, or its own bootstrap.
-
-    Attributes
-    ----------
-    factors : ndarray of shape (n_labeled, n_replicates)
-        Replicate weights of the labeled rows, over their weights.
-    scale : float
-        What the sum of squared differences from the fit is multiplied with to be a variance.
-    """
-
-    factors: FloatArray
-    scale: float
-
-    @property
-    def identity(self) -> bytes:
-        """The weights and the scale."""
-        return np.ascontiguousarray(self.factors).tobytes() + repr(self.scale).encode()
-
-    @property
-    def n_columns(self) -> int:
-        """Replicates that have weights."""
-        return int(self.factors.shape[1])
-
-    @property
-    def n_runs(self) -> int:
-        """These, and bootstrap replicates where some row is never left out."""
-        never_left_out = (self.factors > 0).all(axis=1).any()
-        return self.n_columns + (HELD_OUT_DRAWS if never_left_out else 0)
-
-    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """The factors of a replicate; beyond the last one, a bootstrap."""
-        if number < self.n_columns:
-            return self.factors[:, number]
-        return BOOTSTRAP.times(codes, number, rng)
-
-    def varying(self, n_replicates: int) -> int:
-        """Those with weights: the others only hold rows out."""
-        return min(n_replicates, self.n_columns)
-
-    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """The scaled sum of squared differences from the fit."""
-        return np.asarray(self.scale * np.sum((replicated - fitted) ** 2, axis=0))
+QUICK = SearchParams(n_rounds=1, n_steps=4, most_work=1e7, n_deep_steps=1)
+"""Search effort of a replicate: its trees have as little evidence against them, in a sixth of the time, unproved."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replicate:
-    """What one replicate found.
+    """Result of one replicate.
 
     Attributes
     ----------
     drawn : ndarray of shape (n,)
         How often each labeled row was drawn, or its replicate weight over its weight.
     change : ndarray of shape (n_cells,)
-        By how much the totals drawn are above the given ones.
+        Redrawn totals minus the given ones.
     classes : ndarray of shape (m,)
-        Class that the tree gives each unlabeled row.
+        The tree's class of each unlabeled row.
     probabilities : ndarray of shape (m, n_classes)
-        What the guide says of each unlabeled row.
+        The guide's probabilities of each unlabeled row.
     held_out_classes : ndarray of shape (n,)
-        Class that the tree gives each labeled row that was not drawn; -1 for the others.
+        The tree's class of each labeled row that was not drawn; -1 for the others.
     held_out_probabilities : ndarray of shape (n, n_classes)
-        What the guide says of these rows; NaN for the others.
+        The guide's probabilities of these rows; NaN for the others.
     """
 
     drawn: FloatArray
@@ -188,40 +80,145 @@ class Replicate:
     held_out_probabilities: FloatArray
 
 
+_FIELDS = tuple(Replicate.__dataclass_fields__)
+
+
+def run_replicates(
+    fit: Refits,
+    seed: int,
+    n_replicates: int,
+    n_jobs: int | None = None,
+    folder: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Replicate]:
+    """Run replicates in parallel, and return them in the order of their numbers.
+
+    Parameters
+    ----------
+    fit : Refits
+        The fit to repeat.
+    seed : int
+        Seed of all replicates.
+    n_replicates : int
+        How many.
+    n_jobs : int, optional
+        Replicates to run at a time, through joblib.
+    folder : path, optional
+        Where to keep every replicate as a file, so that an interrupted run can continue.
+    progress : callable, optional
+        Called with the number of finished replicates and their total number.
+    """
+    place = None if folder is None else _prepared(Path(folder), fit.identity, seed)
+    found = {number: kept for number in range(n_replicates) if (kept := _kept(place, number)) is not None}
+    missing = [number for number in range(n_replicates) if number not in found]
+    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_numbered)(fit, seed, number, os.getpid()) for number in missing
+    )
+    for number, replicate in runs:
+        found[number] = replicate
+        _keep(place, number, replicate)
+        if progress is not None:
+            progress(len(found), n_replicates)
+    return [found[number] for number in range(n_replicates)]
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """A fit that can be repeated with some of its rows, here or in another process.
+
+    Attributes
+    ----------
+    fit : FitTask
+        The fit.
+    drawing : Bootstrap, ReplicateWeights or Folds
+        Which labeled rows each replicate has.
+    """
+
+    fit: FitTask
+    drawing: Drawing | Folds
+
+    @cached_property
+    def identity(self) -> str:
+        """A text that distinguishes fits: a hash of their data and choices."""
+        fit, known, targets = self.fit, self.fit.known.in_rows, self.fit.known.in_rows.targets
+        # The representation of a classifier abbreviates long values; its parameters do not.
+        guide = None if fit.guide is None else (type(fit.guide).__name__, _settings(fit.guide))
+        choices = (fit.spec, fit.evidence_spec, fit.guide_weight, guide, fit.known.unit, known.classes.tolist())
+        budget = fit.budget
+        digest = hashlib.sha256(repr((__version__, *choices, budget.solver, budget.time_limit)).encode())
+        values = [part for margin in targets.margins for part in (margin.value, margin.se)]
+        parts = (fit.rows, known.labels.codes, targets.low, targets.high, targets.first_cells, known.weights, *values)
+        for part in parts:
+            if part is not None:
+                digest.update(np.ascontiguousarray(part).tobytes())
+        digest.update(self.drawing.identity)
+        return digest.hexdigest()
+
+    def replicate(self, seed: int, number: int) -> Replicate:
+        """One replicate, the same for the same seed and number."""
+        known = self.fit.known.in_rows
+        return replicate(known.labels.codes, known.targets, self._refit, self.drawing, seed, number)
+
+    def advice(self, rows: IntArray, known: Known, seed: int) -> tuple[FloatArray, Callable[[IntArray], FloatArray]]:
+        """Fit the guide to some rows: its probabilities of the unlabeled ones, and of others; even without a guide."""
+        n_classes, guide = len(known.classes), self.fit.guide
+        if guide is None:
+            alike = np.full((int((~known.is_labeled).sum()), n_classes), 1 / n_classes)
+            return alike, lambda others: np.full((len(others), n_classes), 1 / n_classes)
+        if isinstance(guide, SelfTrainedForest) and not isinstance(self.drawing, Folds):
+            # Many replicates are averaged anyway.
+            guide = clone(guide).set_params(n_estimators=max(guide.n_estimators // 2, 1))
+        table = self.fit.guide_table
+        probabilities, of_rows = fit_guide(guide, _safe_indexing(table, rows), known, seed)
+        return probabilities, lambda others: of_rows(_safe_indexing(table, others))
+
+    def _refit(
+        self, rows: IntArray, factors: FloatArray | None, targets: Targets, seed: int
+    ) -> tuple[Callable[[IntArray], IntArray], FloatArray, Callable[[IntArray], FloatArray]]:
+        """Fit guide and tree to some rows; see `Refit`."""
+        fit, known = self.fit, self.fit.known.in_rows
+        weights = None if known.weights is None else known.weights[rows]
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        drawn = Known(Labels(known.classes, known.labels.codes[rows]), targets, weights)
+        problem = Problem.from_labels(fit.rows[rows], drawn.labels, targets)
+        if weights is not None:
+            labeled = drawn.is_labeled
+            problem = replace(problem, labeled_weight=weights[labeled], unlabeled_weight=weights[~labeled])
+        probabilities, of_rows = self.advice(rows, drawn, seed)
+        guidance = None
+        if fit.guide is not None:
+            advice = Advice(probabilities)
+            guidance = Guidance(lambda deadline: advice, fit.guide_weight, fit.evidence_spec, effort=QUICK)
+        budget = Budget(fit.budget.solver, fit.budget.time_limit, 1, seed)
+        tree = train(problem, fit.spec, budget, guidance, alone=True).tree
+        return lambda others: tree.predict(fit.rows[others]), probabilities, of_rows
+
+
+def _settings(guide: Any) -> dict[str, Any]:
+    """The parameters of a guide; replicates set the threads and the seed of a `SelfTrainedForest` themselves."""
+    settings: dict[str, Any] = guide.get_params()
+    own = {"n_jobs": 1, "random_state": 0} if isinstance(guide, SelfTrainedForest) else {}
+    return settings | own
+
+
 Refit = Callable[
     [IntArray, FloatArray | None, Targets, int],
     tuple[Callable[[IntArray], IntArray], FloatArray, Callable[[IntArray], FloatArray]],
 ]
-"""Fits guide and tree to rows of the table (repeated ones count twice), with other targets and a seed.
+"""Fits guide and tree to rows of the table (repeated rows count repeatedly), with other targets and a seed.
 
-The second argument multiplies what these rows weigh; None leaves it.
+The second argument multiplies the weights of these rows; None leaves them.
 
-Returns the classes of rows by the tree, the guide's probabilities of the unlabeled rows, and those of other rows.
+Returns a function for the tree's classes of rows, the guide's probabilities of the unlabeled rows, and a function for
+those of other rows.
 """
 
 
-def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
-    """What to add to the cells: estimates are drawn anew from their standard errors; exact totals and bounds stay."""
-    return np.concatenate([_change_of(margin, rng).ravel() for margin in targets.margins])
-
-
-def _change_of(margin: Margin, rng: np.random.Generator) -> FloatArray:
-    change = margin.se * rng.normal(size=margin.se.shape)
-    is_aim = (margin.low == margin.high) & (margin.se > 0)
-    for d in np.flatnonzero(is_aim.sum(axis=1) > 1).tolist():
-        # Totals that a fit has estimated and aims at still have to add up to the rows of their domain.
-        free, n_free = is_aim[d], int(is_aim[d].sum())
-        value, spread = margin.value[d, free], margin.se[d, free] ** 2
-        drawn = change[d, free] * np.sqrt(n_free / (n_free - 1))
-        drawn = np.maximum(value + drawn - spread / spread.sum() * drawn.sum(), 0.0)
-        drawn *= value.sum() / drawn.sum()
-        are_whole = bool((value == np.round(value)).all())
-        change[d, free] = (largest_remainder(drawn, round(value.sum())) if are_whole else drawn) - value
-    return np.asarray(change)
-
-
-def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Draws, seed: int, number: int) -> Replicate:
-    """One replicate; the same for the same seed and number, whatever ran before it."""
+def replicate(
+    codes: IntArray, targets: Targets, refit: Refit, drawing: Drawing | Folds, seed: int, number: int
+) -> Replicate:
+    """One replicate; the same for the same seed and number, regardless of what ran before it."""
     rng = np.random.default_rng([seed, number])
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
     drawn = drawing.times(codes[labeled], number, rng)
@@ -239,7 +236,7 @@ def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Draws, s
 
 
 def _drawn_rows(labeled: IntArray, unlabeled: IntArray, drawn: FloatArray) -> tuple[IntArray, FloatArray | None]:
-    """Rows of a replicate. Rows that count a whole number of times are repeated; others are there once and weighed."""
+    """Rows of a replicate, repeated if all count a whole number of times; otherwise once each, with factors."""
     times = drawn.astype(np.int64)
     if (times == drawn).all():
         return np.concatenate([np.repeat(labeled, times), unlabeled]), None
@@ -247,49 +244,137 @@ def _drawn_rows(labeled: IntArray, unlabeled: IntArray, drawn: FloatArray) -> tu
     return np.concatenate([labeled[is_drawn], unlabeled]), np.concatenate([drawn[is_drawn], np.ones(len(unlabeled))])
 
 
-# Run replicates through joblib, keep them as files if asked, and go on where a run ended.
-
-_LOOK_FOR_PARENT = 1.0
-"""Seconds after which a worker looks again whether the process that started it is still there."""
-
-FIELDS = tuple(Replicate.__dataclass_fields__)
+def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
+    """Changes of the totals: estimates are redrawn from their standard errors; exact totals and bounds stay."""
+    return np.concatenate([_change_of(margin, rng).ravel() for margin in targets.margins])
 
 
-class Replicable(Protocol):
-    """A fit that can be replicated, here or in another process."""
+def _change_of(margin: Margin, rng: np.random.Generator) -> FloatArray:
+    change = margin.se * rng.normal(size=margin.se.shape)
+    is_aim = (margin.low == margin.high) & (margin.se > 0)
+    for d in np.flatnonzero(is_aim.sum(axis=1) > 1).tolist():
+        # Totals estimated by the fit itself must still add up to the rows of their domain.
+        free, n_free = is_aim[d], int(is_aim[d].sum())
+        value, spread = margin.value[d, free], margin.se[d, free] ** 2
+        drawn = change[d, free] * np.sqrt(n_free / (n_free - 1))
+        drawn = np.maximum(value + drawn - spread / spread.sum() * drawn.sum(), 0.0)
+        drawn *= value.sum() / drawn.sum()
+        are_whole = bool((value == np.round(value)).all())
+        change[d, free] = (largest_remainder(drawn, round(value.sum())) if are_whole else drawn) - value
+    return np.asarray(change)
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Draws rows with replacement within their classes, so every class keeps its number of labels."""
+
+    identity: bytes = b"bootstrap"
+
+    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
+        """How often each labeled row is drawn."""
+        drawn = np.zeros(len(codes))
+        for k in np.unique(codes):
+            rows = np.flatnonzero(codes == k)
+            np.add.at(drawn, rng.choice(rows, size=len(rows)), 1)
+        return drawn
+
+    def varying(self, n_replicates: int) -> int:
+        """Number of replicates that measure the spread: all of them."""
+        return n_replicates
+
+    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
+        """The variance over replicates."""
+        return np.asarray(np.var(replicated, axis=0, ddof=1))
+
+
+BOOTSTRAP = Bootstrap()
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Holds every row out once, so each label is predicted by a fit that has not seen it.
+
+    Folds share most labels, so their spread says little about other samples.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of fits.
+    """
+
+    n_folds: int
 
     @property
-    def identity(self) -> str:
-        """A text that tells fits apart."""
+    def identity(self) -> bytes:
+        """The number of folds."""
+        return f"folds {self.n_folds}".encode()
 
-    def replicate(self, seed: int, number: int) -> Replicate:
-        """One replicate, the same for the same seed and number."""
+    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
+        """0 for the rows of a fold, 1 for the others. Each class is dealt to the folds in turn.
 
-
-def run_replicates(
-    fit: Replicable,
-    seed: int,
-    n_replicates: int,
-    n_jobs: int | None = None,
-    folder: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Replicate]:
-    """All replicates, in the order of their numbers, whatever order they ran in."""
-    place = None if folder is None else _prepared(Path(folder), fit.identity, seed)
-    found = {number: kept for number in range(n_replicates) if (kept := _kept(place, number)) is not None}
-    missing = [number for number in range(n_replicates) if number not in found]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_numbered)(fit, seed, number, os.getpid()) for number in missing
-    )
-    for number, replicate in runs:
-        found[number] = replicate
-        _keep(place, number, replicate)
-        if progress is not None:
-            progress(len(found), n_replicates)
-    return [found[number] for number in range(n_replicates)]
+        A label that is the only one of its class is in no fold: a fit without it would not know the class.
+        """
+        counts = np.ones(len(codes))
+        for k in np.unique(codes):
+            rows = np.flatnonzero(codes == k)
+            if len(rows) > 1:
+                # The same order for every fold, regardless of the generator of a replicate.
+                dealt = np.random.default_rng(len(rows)).permutation(rows)
+                counts[dealt[number :: self.n_folds]] = 0.0
+        return counts
 
 
-def _numbered(fit: Replicable, seed: int, number: int, started_by: int) -> tuple[int, Replicate]:
+@dataclass(frozen=True, eq=False)
+class ReplicateWeights:
+    """Replicate weights of a survey: jackknife, balanced repeated replication, or its own bootstrap.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_labeled, n_replicates)
+        Replicate weights of the labeled rows, over their weights.
+    scale : float
+        Factor that turns the sum of squared differences from the fit into a variance.
+    """
+
+    factors: FloatArray
+    scale: float
+
+    @property
+    def identity(self) -> bytes:
+        """The weights and the scale."""
+        return np.ascontiguousarray(self.factors).tobytes() + repr(self.scale).encode()
+
+    @property
+    def n_columns(self) -> int:
+        """Replicates that have weights."""
+        return int(self.factors.shape[1])
+
+    @property
+    def n_runs(self) -> int:
+        """These, and bootstrap replicates if some row is never left out."""
+        never_left_out = (self.factors > 0).all(axis=1).any()
+        return self.n_columns + (HELD_OUT_DRAWS if never_left_out else 0)
+
+    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
+        """The factors of a replicate; beyond the last one, a bootstrap."""
+        if number < self.n_columns:
+            return self.factors[:, number]
+        return BOOTSTRAP.times(codes, number, rng)
+
+    def varying(self, n_replicates: int) -> int:
+        """Number of replicates that measure the spread: those with weights. The others only hold rows out."""
+        return min(n_replicates, self.n_columns)
+
+    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
+        """The scaled sum of squared differences from the fit."""
+        return np.asarray(self.scale * np.sum((replicated - fitted) ** 2, axis=0))
+
+
+Drawing = Bootstrap | ReplicateWeights
+"""Drawings whose spread over replicates is a variance."""
+
+
+def _numbered(fit: Refits, seed: int, number: int, started_by: int) -> tuple[int, Replicate]:
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid == started_by:
         _end_with_parent(started_by)
@@ -298,20 +383,20 @@ def _numbered(fit: Replicable, seed: int, number: int, started_by: int) -> tuple
 
 @cache
 def _end_with_parent(pid: int) -> None:
-    """End this process, a worker, soon after the one that started it; joblib's own would wait for minutes."""
+    """End this worker soon after the process that started it; joblib's workers would wait for minutes."""
     parent = psutil.Process(pid) if psutil.pid_exists(pid) else None
 
     def watch() -> None:
-        # A process whose parent is gone gets another one, except on Windows.
+        # An orphaned process gets another parent, except on Windows.
         while os.getppid() == pid and parent is not None and parent.is_running():
-            time.sleep(_LOOK_FOR_PARENT)
+            time.sleep(_PARENT_POLL_SECONDS)
         os._exit(1)
 
     threading.Thread(target=watch, name="s2oct-parent", daemon=True).start()
 
 
 def _prepared(folder: Path, identity: str, seed: int) -> Path:
-    """The folder of this very fit: other data, parameters or seeds have other folders."""
+    """The folder of this fit: other data, parameters or seeds have other folders."""
     place = folder / hashlib.sha256(f"{identity} {seed}".encode()).hexdigest()[:16]
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -321,12 +406,12 @@ def _prepared(folder: Path, identity: str, seed: int) -> Path:
 
 
 def _kept(place: Path | None, number: int) -> Replicate | None:
-    """A replicate of an earlier run; None if there is none that is whole."""
+    """A replicate of an earlier run; None if there is no intact one."""
     if place is None or not (file := place / f"{number}.npz").exists():
         return None
     try:
         with np.load(file, allow_pickle=False) as stored:
-            return Replicate(**{name: stored[name] for name in FIELDS})
+            return Replicate(**{name: stored[name] for name in _FIELDS})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None
 
@@ -334,5 +419,5 @@ def _kept(place: Path | None, number: int) -> Replicate | None:
 def _keep(place: Path | None, number: int, replicate: Replicate) -> None:
     if place is not None:
         content = io.BytesIO()
-        np.savez_compressed(content, **{name: getattr(replicate, name) for name in FIELDS})
+        np.savez_compressed(content, **{name: getattr(replicate, name) for name in _FIELDS})
         write_whole(place / f"{number}.npz", content.getvalue())

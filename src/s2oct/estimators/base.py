@@ -207,13 +207,19 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     witness_: ObliqueTree
     scaling_: Scaling
     data_summary_: DataSummary
+    certificate_: Any
+    notices_: tuple[str, ...]
     feature_names_in_: ObjectArray
     encoding_: Encoding
     _leaf_counts: IntArray | None = None
     """Labeled and unlabeled rows of each leaf, shape (n_leaves, 2); None if they were not counted or not kept."""
 
+    def _set_notices(self, notices: tuple[str, ...]) -> None:
+        """Keep the messages about a fit: the given ones, and the shortcomings of its certificate."""
+        self.notices_ = (*notices, *self.certificate_.shortcomings(self.classes_.tolist()))
+
     def _checked(self) -> dict[str, Any]:
-        """The parameters as a fit takes them; those that cannot be used are refused."""
+        """The parameters in the form that a fit uses; unusable values are refused."""
         return checked(self.get_params(deep=False))
 
     def _budget(self) -> Budget:

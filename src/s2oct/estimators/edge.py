@@ -1,4 +1,4 @@
-"""Where a fit meets its user: Ctrl-C, warnings, printing, scikit-learn's callbacks. Lower rooms do not know these."""
+"""Where a fit meets its user: Ctrl-C, warnings, printing and scikit-learn's callbacks, which lower packages ignore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidKind, Message, S2OCTWarning
 from s2oct.fit.certificate import Claim
 from s2oct.fit.context import Listener, Listeners
@@ -37,34 +36,34 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return call
 
 
-__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "edge_of_request", "notices_of", "warn_of", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "stop_or_ctrl_c", "warn_of", "with_callbacks"]
 
 
 @dataclass(frozen=True)
 class Edge:
-    """What the caller of a fit gives to it.
+    """What the caller of a fit passes to it.
 
     Attributes
     ----------
     stop : callable
-        Whether anybody asked the fit to stop.
+        Whether the fit should stop, at the caller's request or because of Ctrl-C.
     listener : Listener
         All listeners together.
-    has_asked : callable
-        Whether the caller asked the fit to stop; Ctrl-C is no request of the caller.
+    caller_stop : callable
+        Whether the caller asked the fit to stop, without Ctrl-C.
     """
 
     stop: Stop
     listener: Listener
-    has_asked: Stop
+    caller_stop: Stop
 
     def require_result(self, certificate: Claim) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C ended the fit before it had a tree that is worth keeping.
+        """Raise KeyboardInterrupt if Ctrl-C ended the fit before it had a tree worth keeping.
 
-        Otherwise a program would go on with a tree that says nothing, and might save it over a good one. A caller who
-        asked the fit to stop knows about it and gets the tree, whatever it is.
+        Otherwise a program would go on with a meaningless tree, and might overwrite a good one with it. A caller that
+        asked the fit to stop knows about it and gets the tree in any case.
         """
-        if not certificate.is_worth_keeping and not self.has_asked():
+        if not certificate.is_worth_keeping and not self.caller_stop():
             raise KeyboardInterrupt("The fit was interrupted before it found a tree that splits the rows")
 
 
@@ -77,63 +76,33 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
     estimator : classifier
         Has a parameter ``verbose`` and perhaps callbacks of scikit-learn.
     stop : callable, optional
-        The request to stop that the caller passed to ``fit``.
+        The caller's request to stop.
     listener : Listener, optional
-        The listener that the caller passed to ``fit``.
+        The caller's listener.
     """
-    _check_callables(stop, listener)
+    if listener is not None and not all(callable(getattr(listener, name, None)) for name in ("stage", "progress")):
+        raise InvalidKind(f"listener must have the methods stage and progress, got {brief(listener)}.")
     callbacks = _Callbacks(estimator)
-    listeners: list[Listener] = [
-        callbacks,
-        *([] if listener is None else [listener]),
-        *([_Printer()] if estimator.verbose else []),
-    ]
-    with _ctrl_c() as pressed, callbacks:
+    listeners = (callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else []))
+    with stop_or_ctrl_c(stop) as stopped, callbacks:
         asked = stop or never
         yield Edge(
-            stop=lambda: pressed() or callbacks.stop() or asked(),
-            listener=Listeners(tuple(listeners)),
-            has_asked=lambda: callbacks.stop() or asked(),
+            stop=lambda: stopped() or callbacks.stopped,
+            listener=Listeners(listeners),
+            caller_stop=lambda: callbacks.stopped or asked(),
         )
 
 
 @contextmanager
-def edge_of_request(stop: Stop | None) -> Iterator[Edge]:
-    """The edge of fits that serve another call than ``fit``: they stop on Ctrl-C or when asked, and tell nobody."""
-    _check_callables(stop, None)
-    asked = stop or never
-    with _ctrl_c() as pressed:
-        yield Edge(lambda: pressed() or asked(), Listeners(()), asked)
+def stop_or_ctrl_c(stop: Stop | None) -> Iterator[Stop]:
+    """Stop at the caller's request or on Ctrl-C; a second Ctrl-C raises KeyboardInterrupt as usual.
 
-
-def _check_callables(stop: Any, listener: Any) -> None:
-    """Refuse what a fit could not call."""
+    Python handles signals in the main thread only. A program with a handler of its own keeps it: the fit stops only
+    where that handler raises KeyboardInterrupt.
+    """
     if stop is not None and not callable(stop):
         raise InvalidKind(f"stop must be a function without arguments, or None, got {brief(stop)}.")
-    if listener is not None and not all(callable(getattr(listener, name, None)) for name in ("stage", "progress")):
-        raise InvalidKind(f"listener must have the methods stage and progress, got {brief(listener)}.")
-
-
-def notices_of(notices: tuple[str, ...], certificate: Claim, classes: ObjectArray) -> tuple[str, ...]:
-    """Messages about a fit: those that are given, and the shortcomings of its certificate."""
-    return (*notices, *certificate.shortcomings(classes.tolist()))
-
-
-def warn_of(notices: tuple[str, ...]) -> None:
-    """Warn the user, in the categories of the notices."""
-    for notice in notices:
-        warn_caller(notice, notice.category if isinstance(notice, Message) else S2OCTWarning)
-
-
-@contextmanager
-def _ctrl_c() -> Iterator[Stop]:
-    """A request to stop that Ctrl-C makes; a second Ctrl-C raises KeyboardInterrupt as usual.
-
-    Python handles signals in the main thread only. A program with a handler of its own keeps it: only where that raises
-    KeyboardInterrupt does the fit stop instead.
-    """
-    pressed = threading.Event()
-    previous = signal.getsignal(signal.SIGINT)
+    asked, pressed, previous = stop or never, threading.Event(), signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: Any) -> None:
         try:
@@ -143,14 +112,20 @@ def _ctrl_c() -> Iterator[Stop]:
                 raise
             pressed.set()
 
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
-        yield pressed.is_set
-        return
-    signal.signal(signal.SIGINT, note)
+    is_handled = threading.current_thread() is threading.main_thread() and callable(previous)
+    if is_handled:
+        signal.signal(signal.SIGINT, note)
     try:
-        yield pressed.is_set
+        yield lambda: pressed.is_set() or asked()
     finally:
-        signal.signal(signal.SIGINT, previous)
+        if is_handled:
+            signal.signal(signal.SIGINT, previous)
+
+
+def warn_of(notices: tuple[str, ...]) -> None:
+    """Warn the user, in the categories of the notices."""
+    for notice in notices:
+        warn_caller(notice, notice.category if isinstance(notice, Message) else S2OCTWarning)
 
 
 class _Printer:
@@ -166,7 +141,7 @@ class _Printer:
 
 
 class _Callbacks:
-    """Passes the progress of a fit to scikit-learn's callbacks: a subtask of the fit for every stage and improvement.
+    """Passes the progress of a fit to scikit-learn's callbacks: one subtask of the fit per stage and improvement.
 
     The hooks receive ``metadata`` with the stage, or with seconds, objective and lower bound. A hook that returns True
     at the end of a subtask stops the fit.
@@ -176,7 +151,7 @@ class _Callbacks:
         self._estimator = estimator
         self._active = bool(getattr(estimator, "_skl_callbacks", None))
         self._lock = threading.Lock()
-        self._stopped = False
+        self.stopped = False
 
     def __enter__(self) -> None:
         if self._active:
@@ -186,9 +161,6 @@ class _Callbacks:
     def __exit__(self, kind: Any, *_: object) -> None:
         if self._active and kind is None:
             self._task.call_on_fit_task_end(estimator=self._estimator)
-
-    def stop(self) -> bool:
-        return self._stopped
 
     def stage(self, name: str) -> None:
         self._pass_on("stage", {"stage": name})
@@ -206,4 +178,4 @@ class _Callbacks:
         with self._lock:
             context = self._task.subcontext(task_name=task)
             context.call_on_fit_task_begin(estimator=self._estimator, metadata=metadata)
-            self._stopped |= bool(context.call_on_fit_task_end(estimator=self._estimator, metadata=metadata))
+            self.stopped |= bool(context.call_on_fit_task_end(estimator=self._estimator, metadata=metadata))

@@ -1,4 +1,4 @@
-"""A fitted classifier and rows, as reports and pictures need them."""
+"""A fitted tree and rows: where they end, known totals compared with the tree's, and whether they are the fit's own."""
 
 from __future__ import annotations
 
@@ -20,35 +20,12 @@ from s2oct.problem.known import Known, read_domains, read_weights
 from s2oct.problem.labels import UNLABELED, Labels, read_labels
 from s2oct.problem.problem import DataSummary, Problem
 from s2oct.problem.targets import Targets
-from s2oct.problem.totals import Domains, Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
+from s2oct.problem.totals import Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
 from s2oct.tables.features import read_rows
 from s2oct.trees.features import Feature, columns_of, renamed
 from s2oct.trees.rounding import TreeSize
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import amount
-
-# How much there is to read in a fitted classifier, if it is one tree.
-
-
-def tree_size(classifier: Any) -> TreeSize | None:
-    """Read the size of a fitted classifier, also inside wrappers and pipelines; None if it is not one tree."""
-    if isinstance(getattr(classifier, "tree_", None), ObliqueTree):
-        return TreeSize.of_tree(classifier.tree_, classifier._features())
-    if isinstance(classifier, DecisionTreeClassifier):
-        n_splits = int(np.sum(classifier.tree_.feature >= 0))
-        return TreeSize(n_splits, n_splits)
-    if isinstance(classifier, Pipeline):
-        return tree_size(classifier[-1])
-    if hasattr(classifier, "tree_size_"):
-        size: TreeSize = classifier.tree_size_
-        return size
-    # A forest has estimators_, a wrapper has one estimator_; some forests have both.
-    if hasattr(classifier, "estimator_") and not hasattr(classifier, "estimators_"):
-        return tree_size(classifier.estimator_)
-    return None
-
-
-# A fitted tree with rows: where they end, known totals beside the tree's, and whether they are those of the fit.
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,34 +241,20 @@ def known_of_rows(
     domains: Any = None,
     as_shares: bool = False,
     sample_weight: Any = None,
+    to_fit: bool = False,
 ) -> Known:
-    """What is known about the classes of rows for a fitted tree, as users pass it to ``fit``.
+    """Labels, totals, domains and weights of rows for a fitted tree, as users pass them to ``fit``.
 
-    ``y`` may be what is known already. Totals that are not given here are those of the fit: nothing is stated then.
+    ``y`` may be a `Known` already. Totals that are missing, or to be estimated, are those of the fit, so none are
+    stated; with ``to_fit``, another fit to these rows will estimate them.
     """
     if isinstance(y, Known):
         return y
     weights, divided = read_weights(sample_weight, len(rows.X)), read_domains(domains, X, len(rows.X))
     stated = stated_totals(totals, population_totals, y=y, domains=divided, as_shares=as_shares)
-    known = _without_totals(estimator, rows, weights, divided)
-    # Those of the fit stand for totals that it has estimated.
-    return known.with_totals(stated) if stated.tables and not stated.wants_estimates else known
-
-
-def known_to_fit(estimator: Any, rows: FittedRows, X: Any, y: Any, table: Mapping[str, Any]) -> Known:
-    """The same for another fit to these rows, which estimates the totals that are not given."""
-    if isinstance(y, Known):
-        return y
-    divided = read_domains(table.get("domains"), X, len(rows.X))
-    given = (table.get("totals"), table.get("population_totals"))
-    stated = stated_totals(*given, y=y, domains=divided, as_shares=table.get("as_shares", False))
-    weights = read_weights(table.get("sample_weight"), len(rows.X))
-    return _without_totals(estimator, rows, weights, divided).with_totals(stated)
-
-
-def _without_totals(estimator: Any, rows: FittedRows, weights: FloatArray | None, domains: Domains) -> Known:
     classes = estimator.classes_
-    return Known.without_totals(Labels(classes, rows.codes), weights, domains, named=classes.tolist())
+    known = Known.without_totals(Labels(classes, rows.codes), weights, divided, named=classes.tolist())
+    return known.with_totals(stated) if to_fit or (stated.tables and not stated.wants_estimates) else known
 
 
 def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
@@ -455,3 +418,21 @@ def _agrees_with_certificate(certificate: Any, rows: FittedRows) -> bool:
     _, assigned = rows.counted()
     expected = [sum(put[key] for key in put if key[1] == k) for k in range(rows.n_classes)]
     return bool(np.allclose(assigned, expected))
+
+
+def tree_size(classifier: Any) -> TreeSize | None:
+    """Read the size of a fitted classifier, also inside wrappers and pipelines; None if it is not one tree."""
+    if isinstance(getattr(classifier, "tree_", None), ObliqueTree):
+        return TreeSize.of_tree(classifier.tree_, classifier._features())
+    if isinstance(classifier, DecisionTreeClassifier):
+        n_splits = int(np.sum(classifier.tree_.feature >= 0))
+        return TreeSize(n_splits, n_splits)
+    if isinstance(classifier, Pipeline):
+        return tree_size(classifier[-1])
+    if hasattr(classifier, "tree_size_"):
+        size: TreeSize = classifier.tree_size_
+        return size
+    # A forest has estimators_, a wrapper has one estimator_; some forests have both.
+    if hasattr(classifier, "estimator_") and not hasattr(classifier, "estimators_"):
+        return tree_size(classifier.estimator_)
+    return None

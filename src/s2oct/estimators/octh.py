@@ -11,11 +11,11 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier, count_leaves
-from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
 from s2oct.fit.certificate import OCTHCertificate
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
-from s2oct.guides.asking import chance_of_rows
+from s2oct.guides.chance import chance_of_rows
 from s2oct.p2.octh_milp import OcthSpec
 from s2oct.problem.known import warn_of_column
 from s2oct.problem.labels import read_labels
@@ -159,7 +159,7 @@ class OCTHClassifier(TreeClassifier):
         leaf = self.tree_.apply(rows)
         self._leaf_counts = count_leaves(self.tree_, leaf, labels.is_labeled)
         self._leaf_shares = _leaf_shares(leaf[labels.is_labeled], problem, self.tree_.leaf_classes)
-        self.notices_ = notices_of((*features.doubts, *trained.notices), self.certificate_, labels.classes)
+        self._set_notices((*features.doubts, *trained.notices))
         warn_of(self.notices_)
         return self
 

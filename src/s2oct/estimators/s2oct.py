@@ -12,41 +12,30 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, Assessment
-from s2oct.estimates.table import REPLICATES, Estimates
-from s2oct.estimators.assessing import CrossFit, fit_folds
-from s2oct.estimators.base import TreeClassifier, count_leaves
-from s2oct.estimators.edge import edge_of, notices_of, warn_of, with_callbacks
-from s2oct.estimators.estimating import (
+from s2oct.estimates.cross_fit import CrossFit, fit_folds
+from s2oct.estimates.difference import weighted_totals
+from s2oct.estimates.domains import (
+    Design,
     estimate_by_difference,
-    estimate_domains,
-    known_of_table,
+    estimate_by_replicates,
     read_design_weights,
     read_method,
-    refuse_strange,
-    refuse_without_table,
 )
-from s2oct.estimators.fitted import FittedRows, known_to_fit, read_fit
-from s2oct.estimators.fitting import (
-    FitTask,
-    certified_choice,
-    class_margins,
-    leaves_in_batches,
-    probabilities_of,
-    run_register_task,
-    run_task,
-    sample_of,
-    signed_margins,
-    slope_for,
-)
+from s2oct.estimates.table import REPLICATES, Estimates
+from s2oct.estimators.base import TreeClassifier, count_leaves
+from s2oct.estimators.edge import edge_of, stop_or_ctrl_c, warn_of, with_callbacks
+from s2oct.estimators.fitted import known_of_rows, read_fit
+from s2oct.estimators.margins import margins_of, probabilities_of, slope_for
 from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
 from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Listener
 from s2oct.fit.register import Register, is_large
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
+from s2oct.fit.task import FitTask, leaves_of
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
 from s2oct.p2.prepared import ModelSpec
@@ -59,118 +48,121 @@ from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Encoding, Features
 from s2oct.tables.features import learn_features, read_rule_features, text_columns
 from s2oct.trees.tree import ObliqueTree
-from s2oct.wording import brief, plural
+from s2oct.wording import brief, listed, plural
+
+_OF_TABLE = ("totals", "population_totals", "domains", "as_shares", "sample_weight")
+"""Arguments of ``fit`` that describe a table passed to ``estimate`` or ``assess``."""
 
 _OF_SESSION = ("_fit", "_known", "_simplification", "_path", "_cross_fit", "_source")
-"""What holds the rows of the fit, and neither a pickle nor a model file keeps."""
+"""Attributes with the rows of the fit, which neither pickles nor model files keep."""
 
 
 class S2OCTClassifier(TreeClassifier):
-    """A shallow oblique tree from few labeled rows, many unlabeled ones and known totals.
+    """Fit a short decision tree to few labeled rows, many unlabeled rows and known class totals.
 
-    The tree weighs evidence about the classes of the rows. A labeled row says its class. A guide says how likely each
-    class is for an unlabeled row; it is a classifier that knows the same totals. The tree contradicts as few rows as
-    possible and misses the totals by as few as possible, in rules of few terms. ``guide=None`` fits the paper's model
-    P2 instead: the errors of the labeled rows plus C for every row by which the number of unlabeled rows assigned to a
-    class misses its known total.
+    The tree weighs evidence about the class of each row. The label of a labeled row is evidence. For an unlabeled row,
+    the evidence comes from a *guide*: a classifier that knows the same totals and predicts class probabilities. The
+    fitted tree contradicts as little evidence as possible, meets the totals as closely as possible, and has rules with
+    few terms. With ``guide=None``, the paper's model P2 is fitted instead. It minimises the errors on the labeled rows
+    plus C times the number of rows by which the tree misses the totals.
 
     Parameters
     ----------
     depth : int or "auto"
-        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise, or more if
-        there are more classes than leaves.
+        Maximum number of splits between root and leaf. "auto" is the paper's rule: 2 below 1000 rows and 3 otherwise,
+        or more if there are more classes than leaves.
     C : float
-        Price of one row off the total in P2.
+        Price in P2 of one row off the total.
     guide : classifier, "auto" or None
-        Says how likely each class is for each unlabeled row. Any scikit-learn classifier with ``predict_proba`` is made
-        to meet the totals by `TopTotalClassifier`; "auto" is a `SelfTrainedForest`. A guide that gives no answer within
-        80 % of the remaining time is ended, and the fit warns and goes on without it; compiled code inside a guide ends
-        only when it returns to Python. None is the paper's P2 and nothing else; of its trees of least cost that were
-        found, one with few features.
+        Predicts class probabilities of the unlabeled rows. "auto" is a `SelfTrainedForest`. Any other scikit-learn
+        classifier with ``predict_proba`` is wrapped in a `TopTotalClassifier`, so that it meets the totals. A guide
+        that takes longer than 80 % of the remaining time is ended; the fit then warns and continues without it.
+        Compiled code inside a guide ends only when it returns to Python. None fits the paper's P2; among the cheapest
+        trees found, one with few features is returned.
     guide_weight : float or "auto"
-        What an unlabeled row of which the guide is sure counts against a labeled row; "auto" is 1/2. With 0 the paper's
-        P2 is solved first, and the guide only chooses among its trees of least cost; if P2 is not solved in time, the
-        tree is the best one found for it. Without a guide it has no effect.
+        Weight of an unlabeled row of which the guide is certain, relative to a labeled row; "auto" is 1/2. With 0, P2
+        is solved first and the guide only chooses among its cheapest trees; if P2 is not solved in time, the tree is
+        the cheapest one found. Without a guide, this has no effect.
     max_features_per_split : int, "auto" or None
-        Maximum number of columns in one split. With 1 all splits are ordinary ones, and the best tree is searched for
-        until it is proved best or the time is over. "auto" is one column, and two or three where they pay clearly. None
-        is no such limit. In P2, that is with ``guide=None`` or ``guide_weight=0``, "auto" is no limit, and features are
-        counted instead of columns.
+        Maximum number of columns in one split. With 1, all splits are ordinary ones, and the search continues until the
+        tree is proved best or the time is up. "auto" allows one column, and two or three where they clearly pay. None
+        is no limit. In P2 (``guide=None`` or ``guide_weight=0``), "auto" is no limit, and features are counted instead
+        of columns.
     term_price : float or "auto"
         Minimum number of rows a term must save to be used in a rule; "auto" is 0.3 % of all rows, and at least 2.1. A
-        term of a sum must save 1.3 times as much, and a further level in a set of levels a quarter. P2 has no such
+        term of a sum must save 1.3 times as much, and each further level in a set of levels a quarter. P2 has no such
         price.
     total_price : float or "auto"
-        Rows that a row off a total costs; "auto" is 1.5. ``float("inf")`` meets the totals at any price. In P2 this
-        price is ``C``.
+        Price of one row off a total, in rows; "auto" is 1.5. ``float("inf")`` meets the totals at any price. In P2,
+        ``C`` is this price.
     min_rows_per_leaf : int
-        Minimum number of rows in a leaf, labeled and unlabeled ones together. P2 has no such constraint, so more than 1
-        is refused with ``guide=None`` and ``guide_weight=0``. Where a fit sees a sample of the rows, it holds in
-        proportion for the sample, and only roughly for all rows.
+        Minimum number of rows in a leaf, labeled and unlabeled. P2 has no such constraint, so values above 1 are
+        refused with ``guide=None`` or ``guide_weight=0``. If a fit sees a sample of the rows, the minimum applies in
+        proportion to the sample, and only roughly to all rows.
     features : list of str or of int, or None
-        Names or numbers of the columns that the rules may use; None for all. The guide still sees every column: drop a
-        column from X to keep it out altogether. P2, its constants and what is proved are about these columns alone.
+        Names or numbers of the columns that rules may use; None for all. The guide still uses every column: drop a
+        column from X to exclude it altogether. P2, its constants and its proofs are about these columns only.
     categorical_features : "from_dtype", list of str or of int, mask, or None
-        Columns that hold categories. "from_dtype" takes columns of text and of a categorical type; an ordered type
-        keeps its order. Names, numbers or a mask choose other columns, as scikit-learn's estimators do. With None no
-        column is one, and text is refused.
+        Columns that hold categories. "from_dtype" selects columns of text or of a categorical type; an ordered type
+        keeps its order. Names, numbers or a mask select other columns, as in scikit-learn. With None, no column is
+        categorical, and text is refused.
     coefficient_bound : float or "auto"
-        The paper's s, the bound on every coefficient of P2 in model units; "auto" is the paper's rule. With a
-        guide of positive weight it changes nothing but the length of ``witness_`` and whether that is feasible for P2.
+        The paper's s, the bound on every coefficient of P2 in model units; "auto" is the paper's rule. With a guide of
+        positive weight, it only affects the length of ``witness_`` and whether ``witness_`` is feasible for P2.
     scaling : "paper" or None
-        Centre and rescale the features as in the paper's Sec. 4.1, or take them as they are.
+        Whether to centre and rescale the features as in Sec. 4.1 of the paper.
     solver : {"highs", "scip", "gurobi"} or None
-        The solver of P2, used with ``guide=None`` or ``guide_weight=0`` only; with None the search runs alone.
+        The solver of P2, used only with ``guide=None`` or ``guide_weight=0``. With None, the search runs alone.
     time_limit : float
-        Seconds of wall clock for the whole fit.
+        Maximum wall-clock time of the whole fit, in seconds.
     n_jobs : int or None
-        Threads; -1 for all cores.
+        Number of threads; -1 for all cores.
     random_state : int, RandomState or None
-        Seed of everything random.
+        Seed of all random numbers.
     verbose : int
         1 prints every improvement to standard error.
 
     Attributes
     ----------
     tree_ : ObliqueTree
-        The tree, in the units of the features as they were passed: short decimals that read as rules.
+        The tree, in the units of the features, with short decimals that read as rules.
     witness_ : ObliqueTree
-        The hyperplanes that the certificate is about. They put every row of the fit into the same leaf as ``tree_``.
+        The hyperplanes to which the certificate refers. They put every row of the fit into the same leaf as ``tree_``.
     rules_ : str
         The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
-        What the tree does in rows, how the fit ended, and what is proved; recomputed from the tree.
+        What the tree does in rows, why the fit ended, and what is proved; recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row: the given label, or the tree's class for an unlabeled row.
     contradicted_ : ndarray of int
-        Positions of the labeled rows that the tree puts into another class than their own.
+        Positions of the misclassified labeled rows.
     stability_ : ndarray of shape (n_unlabeled,)
-        For each unlabeled row, in their order, the share of other trees that are as good and put the row into the
-        same class. With a guide of positive weight they have at most 1 % of the rows more against them, with rows off
-        at their price. In P2 they are found independently, without the guide, and cost no more. This is agreement among
-        near-optimal trees: `assess` says how many of the rows on which all agree are right. NaN if P2 or a fit that was
-        cut short has no such tree.
+        For each unlabeled row, in their order, the share of near-optimal trees that put the row into the same class.
+        With a guide of positive weight, near-optimal trees cost at most 1 % of the rows more, including rows off the
+        totals at their price. In P2, they are found independently, without the guide, and cost no more. `assess`
+        estimates how many rows are right on which all of them agree. NaN if no such tree was found, in P2 or in a fit
+        that was cut short.
     alternatives_ : tuple of ObliqueTree
-        The distinct ones of these trees, the best starts first. A classifier from a model file has none.
+        The distinct near-optimal trees, those of the best starts first. A classifier from a model file has none.
     stability_note_ : str
-        Why ``stability_`` is not known, or how many trees it comes from if they are fewer than five; empty otherwise.
+        Why ``stability_`` is unknown, or on how many trees it is based if fewer than five; empty otherwise.
     notices_ : tuple of str
-        What the user should know of how the fit went; the same sentences are issued as warnings.
+        Messages about the fit; they are also issued as warnings.
     resolved_params_ : dict
-        What the parameters that are "auto" stood for: depth, name of the guide and its weight, features per split at
-        most, and the prices of a term and of a row off the totals, in rows.
+        Values of the parameters that are "auto": depth, name and weight of the guide, maximum number of features per
+        split, and the prices of a term and of a row off the totals, in rows.
     scaling_ : Scaling
-        The map from the user's units to those of the model.
+        The map from the user's units to model units.
     data_summary_ : DataSummary
-        Numbers of rows, totals and a hash of the data of the fit.
+        Numbers of rows, totals and a hash of the training data.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     encoding_ : Encoding
         How the columns of a table become the features of the tree.
     n_features_in_ : int
-        Number of columns of the table, without domains that are text.
+        Number of columns of the table, without text columns used as domains.
     feature_names_in_ : ndarray of str
-        Names of these columns, if the table had any.
+        Names of these columns, if the table has names.
 
     Examples
     --------
@@ -195,8 +187,7 @@ class S2OCTClassifier(TreeClassifier):
     _path: SimplicityPath | None
     _cross_fit: CrossFit | None
     _source: tuple[S2OCTClassifier, int | None] | None
-    """Of a chosen tree, the classifier whose fit it is from, and its terms; None for the terms of the tree of the fit.
-    """
+    """For a chosen tree, the classifier that was fitted, and the tree's terms (None for those of the fitted tree)."""
 
     def __init__(
         self,
@@ -252,38 +243,38 @@ class S2OCTClassifier(TreeClassifier):
     ) -> S2OCTClassifier:
         """Fit the tree.
 
-        Of a table of more than 100,000 rows, the guide is fitted to a sample: all labeled rows and 50,000 others. It is
-        then asked about all rows, and the tree is the best one over all rows, of depth 2 or below the first splits of
-        the sample's tree. The certificate says what is proved. P2 is about all rows of any table.
+        In a table of more than 100,000 rows, the guide is fitted to a sample: all labeled rows and 50,000 others. It
+        then predicts all rows, and the tree is the best one over all rows, either of depth 2 or below the first splits
+        of the sample's tree. The certificate says what is proved. P2 always uses all rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together: numbers or, in a table of pandas, polars or Arrow, also text,
+            Labeled and unlabeled rows together: numbers, or a pandas, polars or Arrow table that may also have text,
             categories, booleans and missing values.
         y : array-like of shape (n_rows,)
-            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+            Labels. NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
         totals : mapping, series or data frame, optional
             Number of unlabeled rows of each class: a count, bounds ``(low, high)`` or an `Estimate`. One class may be
-            left out and follows from the others. With ``domains``, a table with domains as rows and classes as columns,
+            omitted; it follows from the others. With ``domains``, a table with domains as rows and classes as columns,
             a mapping of domains to such mappings, or a long table; with several margins, a list of these.
-            ``"estimate"`` in the place of a total, of those of a domain or of all estimates them from the unlabeled
-            rows. This assumes that whether a row is labeled depends on its class and on nothing else. Without any
-            totals, those of the whole table are estimated, with a warning.
+            ``"estimate"`` in place of one total, of a domain's totals or of all totals estimates them from the
+            unlabeled rows. This assumes that whether a row is labeled depends only on its class. Without any totals,
+            those of the whole table are estimated, with a warning.
         population_totals : mapping, series or data frame, optional
-            The same for all rows, the labeled ones included.
+            The same for all rows, including the labeled ones.
         domains : array-like of shape (n_rows,), column name of X, or list of these, optional
-            The domain of each row, a region say, if totals are known by domain; a list for several margins. A column of
-            X that has numbers is a feature as well; one that has text is not.
+            The domain of each row, such as a region, if totals are known by domain; a list for several margins. A
+            numeric column of X is also a feature; a text column is not.
         as_shares : bool
             Whether totals are shares of the rows instead of counts.
         sample_weight : array-like of shape (n_rows,), optional
-            Survey weights: labeled rows weigh in their errors, unlabeled rows count with theirs towards the totals,
-            which are then sums of weights. Rows of weight 0 take no part in the fit.
+            Survey weights. Errors on labeled rows are weighted, and totals are sums of the weights of unlabeled rows.
+            Rows of weight 0 take no part in the fit.
         stop : callable, optional
-            Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
+            Polled often, from any thread. Once it returns True, the fit ends and keeps its best tree.
         listener : object, optional
-            Is informed about stages, costs and bounds, see `s2oct.fit.context.Listener`.
+            Receives stage, cost and bound updates; see `s2oct.fit.context.Listener`.
 
         Returns
         -------
@@ -292,52 +283,44 @@ class S2OCTClassifier(TreeClassifier):
         """
         began = now()
         self._checked()
+        left_out, is_register = text_columns(X, domains), is_large(X)
         features = learn_features(
             self,
             X,
             categorical=self.categorical_features,
-            left_out=text_columns(X, domains),
+            left_out=left_out,
             sample_weight=sample_weight,
-            keep_single=is_large(X),
+            keep_single=is_register,
         )
         known = read_known(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
-        fit = self._planned(features, known)
-        fit = replace(fit, known=self._with_estimates(known, fit, began, stop))
-        self._known = fit.known
-        register = None
-        if is_large(fit.rows) and fit.weighs_evidence:
-            register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed)
-        self._complete(fit, self._run(fit, register, began, stop, listener), register)
+        task = self._with_estimated_totals(self._task(features, known), began, stop)
+        register = task.register()
+        fitted = self._run(task, register, began, stop, listener)
+        self._complete(task, fitted, register)
         warn_of(self.notices_)
         return self
-
-    def _with_estimates(self, known: Known, fit: FitTask, began: float, stop: Stop | None = None) -> Known:
-        """What is known, with estimates in the place of totals that are to be estimated."""
-        deadline = Deadline(began + ESTIMATING_SHARE * fit.budget.time_limit, stop or never)
-        return with_estimated_totals(known, fit.rows, fit.budget.seed, deadline)
 
     def _fit_register(
         self, register: Register, encoding: Encoding, stop: Stop | None = None, listener: Listener | None = None
     ) -> S2OCTClassifier:
-        """Fit the tree to a register whose rows come in batches, so that there is no ``transduction_``."""
+        """Fit the tree to a register whose rows come in batches, so there is no ``transduction_``."""
         began = now()
         self._checked()
         features = learn_features(self, Features(register.rows, encoding, register.rows))
-        fit = self._planned(features, register.known)
-        fitted = self._run(fit, register, began, stop, listener)
-        self.contradicted_ = register.positions[register.known.is_labeled][self._contradicts(fitted)]
+        fitted = self._run(self._task(features, register.known), register, began, stop, listener)
+        self.contradicted_ = register.positions[register.known.is_labeled][self._is_contradicted(fitted)]
         self._leaf_counts = None
         return self
 
-    def _planned(self, features: Features, known: Known) -> FitTask:
-        """The fit that the parameters ask for, checked."""
+    def _task(self, features: Features, known: Known) -> FitTask:
+        """The fit that the parameters specify, checked."""
         params, budget = self._checked(), self._budget()
-        guide, weight = params["guide"], params["guide_weight"]
+        guide, weight, total_price = params["guide"], params["guide_weight"], params["total_price"]
         if isinstance(guide, str):
             guide = SelfTrainedForest(n_jobs=budget.n_jobs, random_state=budget.seed)
-        is_auto, most = isinstance(self.max_features_per_split, str), params["max_features_per_split"]
+        is_auto = isinstance(self.max_features_per_split, str)
         return FitTask(
             features=features,
             rows=known.of_counted(features.rows),
@@ -347,15 +330,15 @@ class S2OCTClassifier(TreeClassifier):
             guide=guide,
             guide_weight=AUTO_GUIDE_WEIGHT if weight is None else weight,
             evidence_spec=EvidenceSpec(
-                AUTO_MOST if is_auto else most,
+                AUTO_MOST if is_auto else params["max_features_per_split"],
                 params["term_price"],
-                AUTO_TOTAL_PRICE if params["total_price"] is None else params["total_price"],
+                AUTO_TOTAL_PRICE if total_price is None else total_price,
                 params["min_rows_per_leaf"],
             ),
         )
 
     def _spec(self, names: Sequence[Any] = ()) -> ModelSpec:
-        """The model that the parameters ask for; ``names`` are those of all columns, by default of those of the fit."""
+        """The model that the parameters specify; ``names`` are those of all columns, by default of those of the fit."""
         params, names = self._checked(), names or list(getattr(self, "feature_names_in_", ()))
         return ModelSpec(
             depth=params["depth"],
@@ -366,82 +349,81 @@ class S2OCTClassifier(TreeClassifier):
             features=read_rule_features(params["features"], self.encoding_, names),
         )
 
+    def _with_estimated_totals(self, task: FitTask, began: float, stop: Stop | None) -> FitTask:
+        """The same task with estimates in place of totals that are to be estimated."""
+        deadline = Deadline(began + ESTIMATING_SHARE * task.budget.time_limit, stop or never)
+        return replace(task, known=with_estimated_totals(task.known, task.rows, task.budget.seed, deadline))
+
     def _run(
-        self, fit: FitTask, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
+        self, task: FitTask, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
     ) -> FitTask:
-        """Run a fit, over a sample if there is a register, and keep the tree; returns what it was fitted to."""
+        """Run a fit, on a sample if there is a register, and keep the tree; returns the task that was run."""
+        to_run = task.in_memory(None) if register is None else task.on_sample(register)
         with edge_of(self, stop, listener) as edge:
-            if register is None:
-                found = run_task(replace(fit, rows=np.asarray(fit.rows, dtype=float)), edge, began)
-            else:
-                found = run_register_task(sample_of(fit, register), register, edge, began)
-        trained, known = found.trained, found.fit.known
+            trained, fitted, summary = to_run.run(began, register, edge.stop, edge.listener)
         edge.require_result(trained.certificate)
-        self.certificate_, self.classes_ = trained.certificate, known.classes
+        self._known, self._fit, self.classes_ = task.known, fitted, fitted.known.classes
         self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
-        self.stability_, self.stability_note_ = trained.stability, trained.stability_note
-        self.alternatives_, self.data_summary_ = trained.others, found.summary
-        self._simplification, self._path, self._cross_fit, self._source = trained.simplification, None, None, None
-        self._fit = found.fit
-        self.resolved_params_ = found.fit.resolved(
-            self.tree_.topology.depth, 1.0 if register is None else register.share
+        self.certificate_, self.data_summary_ = trained.certificate, summary
+        self.alternatives_, self.stability_, self.stability_note_ = (
+            trained.others,
+            trained.stability,
+            trained.stability_note,
         )
-        self._slope = self._fitted_slope(found.fit.problem)
-        doubts = (*fit.features.doubts, *(known.doubts if register is None else register.doubts))
-        self.notices_ = notices_of((*doubts, *trained.notices), self.certificate_, self.classes_)
+        self._simplification, self._path, self._cross_fit, self._source = trained.simplification, None, None, None
+        share = 1.0 if register is None else register.share
+        self.resolved_params_ = fitted.resolved(self.tree_.topology.depth, share)
+        self._slope = self._fitted_slope(fitted.problem)
+        doubts = (*task.features.doubts, *(fitted.known.doubts if register is None else register.doubts))
+        self._set_notices((*doubts, *trained.notices))
         if register is not None and not np.isnan(self.stability_).all():
             of_sample = plural(len(self.stability_), "unlabeled row")
             note = f"The stability is known for the {of_sample} of the sample only. {self.stability_note_}"
             self.stability_note_ = note.strip()
-        return found.fit
+        return fitted
 
-    def _complete(self, fit: FitTask, fitted: FitTask, register: Register | None = None) -> None:
-        """Keep what the tree says of every row of the table; it was fitted to all rows or to a sample of them."""
-        known, free = fit.known, ~fit.known.is_labeled
-        leaf = leaves_in_batches(self.tree_, fit.rows)
+    def _complete(self, task: FitTask, fitted: FitTask, register: Register | None = None) -> None:
+        """Classify every row of the table by the tree, which was fitted to all rows or to a sample of them."""
+        known, unlabeled = task.known, ~task.known.is_labeled
+        leaf = leaves_of(self.tree_, task.rows)
         self._leaf_counts = count_leaves(self.tree_, leaf, known.is_labeled)
-        classes = self.tree_.leaf_classes[leaf[free] - self.tree_.topology.n_leaves]
-        self.transduction_ = known.labels.completed(classes)
-        if register is None:
-            contradicted = np.flatnonzero(~free)[self._contradicts(fitted)]
-        else:
-            contradicted = register.positions[register.known.is_labeled][self._contradicts(fitted)]
-            stability = np.full(len(fit.rows), np.nan)
-            stability[register.positions[~register.known.is_labeled]] = self.stability_
-            self.stability_ = stability[free]
-        all_rows = fit.features.rows
+        positions = np.arange(len(task.rows)) if register is None else register.positions
+        contradicted = positions[fitted.known.is_labeled][self._is_contradicted(fitted)]
+        if register is not None:
+            stability = np.full(len(task.rows), np.nan)
+            stability[positions[~fitted.known.is_labeled]] = self.stability_
+            self.stability_ = stability[unlabeled]
+        classes = self.tree_.leaf_classes[leaf[unlabeled] - self.tree_.topology.n_leaves]
+        all_rows = task.features.rows
         self.transduction_ = known.completed(
-            self.transduction_, lambda rows: np.asarray(self.classes_[self.tree_.predict(all_rows[rows])])
+            known.labels.completed(classes),
+            lambda rows: np.asarray(self.classes_[self.tree_.predict(all_rows[rows])]),
         )
         self._uncounted_classes = known.uncounted_classes
         self.contradicted_ = known.positions(contradicted)
         self.stability_ = known.of_unlabeled(self.stability_)
 
-    def _contradicts(self, fit: FitTask) -> Any:
-        """Which labeled rows the tree puts into another class than their own."""
-        labeled = fit.known.is_labeled
-        return self.tree_.predict(fit.rows[labeled]) != fit.known.labels.codes[labeled]
+    def _is_contradicted(self, task: FitTask) -> BoolArray:
+        """Whether the tree misclassifies each labeled row."""
+        labeled = task.known.is_labeled
+        return np.asarray(self.tree_.predict(task.rows[labeled]) != task.known.labels.codes[labeled])
 
     def _fitted_slope(self, problem: Problem) -> float:
-        """The slope of probabilities with which they add up to the totals of the rows of the fit."""
+        """The slope for which probabilities add up to the totals of the rows of the fit."""
         rows_off = self.certificate_.xi / problem.unit
         if self.certificate_.n_register is not None:
-            # The tree meets the totals of all rows, so that it misses those of the sample.
+            # The tree meets the totals of all rows, not those of the sample.
             rows_off = problem.targets.rows_off(self.tree_.predict(problem.X_unlabeled), problem.unlabeled_size)
-        return slope_for(self._margins(problem.X_unlabeled), problem.unlabeled_size, problem.totals, rows_off)
-
-    def _margins(self, rows: FloatArray) -> FloatArray:
-        if len(self.classes_) == 2:
-            return signed_margins(self.tree_, self.witness_, rows)
-        return class_margins(self.tree_, self.witness_, rows, len(self.classes_))
+        margins = margins_of(self.tree_, self.witness_, problem.X_unlabeled, len(self.classes_))
+        return slope_for(margins, problem.unlabeled_size, problem.totals, rows_off)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
 
-        Its size is the least ``|omega . x - gamma|`` of the hyperplanes of ``witness_`` that led the row to its leaf.
-        The unlabeled rows of a fit that is feasible for P2 have at least 1. With more than two classes there is one
-        column for each class: minus how far the row would have to go to end in a leaf of the class, and, for its own
-        class, how far it would have to go to end in another.
+        Its size is the minimum of ``|omega . x - gamma|`` over the hyperplanes of ``witness_`` on the row's path. If
+        the fit is feasible for P2, unlabeled rows of the fit have at least 1. With more than two classes there is one
+        column per class: minus the distance the row would have to move to end in a leaf of the class, and for its own
+        class the distance to a leaf of another class.
 
         Parameters
         ----------
@@ -453,16 +435,17 @@ class S2OCTClassifier(TreeClassifier):
         ndarray of shape (n_rows,) or (n_rows, n_classes)
             Signed margins.
         """
-        return self._margins(self._rows(X))
+        rows = self._rows(X)
+        return margins_of(self.tree_, self.witness_, rows, len(self.classes_))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities: a logistic function of the signed margin.
 
         Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
         unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
-        misses the total). The probabilities agree with `predict`. They only say how far a row is from the nearest
-        split: they are not calibrated on held-out labels. With more than two classes they fall off with the distance
-        of the row from the leaves of each class.
+        misses the total). The probabilities agree with `predict`. They only measure how far a row is from the nearest
+        split, and are not calibrated on held-out labels. With more than two classes, they decrease with the distance of
+        the row from the leaves of each class.
 
         Parameters
         ----------
@@ -496,61 +479,62 @@ class S2OCTClassifier(TreeClassifier):
     ) -> Estimates:
         """Estimate how many rows of each class every domain has, with standard errors and intervals.
 
-        Labels that a tree completes look more certain than they are. So the whole fit is replicated: labeled rows are
-        drawn anew within their classes, uncertain totals are drawn anew, and guide and tree are fitted again. Labeled
-        rows that a replicate did not draw show how often the tree and the guide are wrong; this corrects the counts.
-        The standard error has three parts: how far replicates differ, chance in the classes of single rows, and what
+        Labels completed by a tree look more certain than they are. The method "replicates" therefore repeats the whole
+        fit: it redraws labeled rows within their classes, redraws uncertain totals, and fits guide and tree again.
+        Labeled rows that a replicate did not draw show how often tree and guide are wrong, which corrects the counts.
+        The standard error has three parts: the spread of the replicates, chance in the classes of single rows, and what
         rows of a domain have in common that the features do not show.
 
-        The difference estimator needs ten fits in place of 200. Each holds a tenth of the labels out, and sees at most
-        5,000 unlabeled rows. The predictions of all rows are added up and corrected by the errors of the held-out
-        labels, and the standard error is a formula. So it also works for a large table and for a tree from a model
-        file, if these rows are passed as ``X`` and ``y``.
+        The method "difference" needs ten fits instead of 200. Each holds out a tenth of the labels and uses at most
+        5,000 unlabeled rows. The predictions of all rows are added up and corrected by the errors on held-out labels;
+        the standard error is a formula. It also works for large tables and for trees from model files, if the rows are
+        passed as ``X`` and ``y``.
 
         Parameters
         ----------
         by : array-like of shape (n_rows,), column name of X, or list of these, optional
-            The domain of each row of the fit, or of ``X``, labeled and unlabeled ones; a list for several divisions.
-            Without it, the whole table is the only domain. Rows with a missing value form a domain of their own, called
-            "missing", or "(missing)" if that is a value.
+            The domain of each row of the fit, or of ``X``, labeled or not; a list for several divisions. By default,
+            the whole table is one domain. Rows with a missing value form a domain of their own, called "missing", or
+            "(missing)" if that is a value.
         replicates : int, optional
-            Replicates of the fit; 200 by default.
+            Number of replicates; 200 by default.
         confidence : float
             Confidence level of the intervals.
         method : {"auto", "replicates", "difference"}
-            "replicates" needs the rows of a fit of this session. "auto" takes it, unless ``X`` or ``design_weight`` is
+            "replicates" needs the rows of a fit of this session. "auto" uses it unless ``X`` or ``design_weight`` is
             given.
         X, y : array-like or data frame, optional
             All rows and their labels, as in ``fit``, if the classifier does not have the rows of its fit: after a fit
-            to a sample of a large table, and from a model file or a pickle.
+            to a sample of a large table, or if it comes from a model file or a pickle.
         design_weight : array-like of shape (n_rows,), optional
-            If the labeled rows are a probability sample: how many rows each of them stands for, the inverse of its
-            probability of being labeled. Other rows are not looked at. Totals are then estimated, too, if none are
-            known. Without it, rows of a class count as labeled at random, and totals must be known.
+            If the labeled rows are a probability sample: the number of rows that each of them represents, the inverse
+            of its probability of being labeled. Values of unlabeled rows are ignored. If no totals are known, they are
+            estimated as well. Without design weights, rows of a class are taken to be labeled at random, and totals
+            must be known.
         held_out : bool
-            Whether no label in ``y`` took part in the fit of the tree, so that nothing has to be fitted again.
+            Whether no label in ``y`` took part in the fit of the tree, so that no further fit is needed.
         replicate_weights : array-like or data frame of shape (n_rows, n_replicates), or column names of X, optional
-            Replicate weights of a survey, which stand for drawing labeled rows: every column is one replicate. Those of
-            unlabeled rows are not looked at; these rows are what the estimates are about. Where some row is in all
-            replicates, 20 bootstrap replicates are added that only show mistakes on rows that were held out.
+            Replicate weights of a survey, used instead of drawing labeled rows; each column is one replicate. Values of
+            unlabeled rows are ignored, because the estimates are about these rows. If some row is in all replicates, 20
+            bootstrap replicates are added that only show mistakes on rows they left out.
         replicate_scale : float, optional
-            What the sum of squared differences from the fit is multiplied with to be a variance. By default 1 over the
-            number of replicates, which is right for the bootstrap and balanced half samples; (R - 1) / R is for the
-            jackknife of R groups, 4 / R for successive differences.
+            Factor that turns the sum of squared differences from the fit into a variance. The default, 1 over the
+            number of replicates, is right for the bootstrap and for balanced repeated replication; use (R - 1) / R for
+            the jackknife with R groups, and 4 / R for successive differences.
         n_jobs : int, optional
-            Replicates to run at a time through joblib, on the configured backend; -1 for all cores.
+            Number of replicates to run at a time through joblib, on the configured backend; -1 for all cores.
         folder : path, optional
-            Keeps every replicate as a file there. A run that was interrupted goes on where it ended.
+            Folder that keeps every replicate as a file, so that an interrupted run can continue.
         progress : callable, optional
-            Is told how many replicates or folds are done, and of how many.
+            Called with the number of finished replicates or folds, and their total number.
         **table : object
-            What is known about ``X``, as in ``fit``: ``totals`` or ``population_totals``, ``domains``, ``as_shares``
-            and ``sample_weight``.
+            Known facts about ``X``, as in ``fit``: ``totals`` or ``population_totals``, ``domains``, ``as_shares`` and
+            ``sample_weight``.
 
         Returns
         -------
         Estimates
-            One row for each domain and class; ``pandas.DataFrame(estimates)`` is a table of them.
+            One row per domain and class; ``pandas.DataFrame(estimates)`` makes a table of them.
 
         Examples
         --------
@@ -565,34 +549,48 @@ class S2OCTClassifier(TreeClassifier):
         >>> all(row["low"] <= row["estimate"] <= row["high"] for row in found)
         True
         """
-        asked, running = (replicates, replicate_weights, replicate_scale), (n_jobs, folder, progress)
-        is_given = X is not None or y is not None or design_weight is not None
-        if X is None:
-            refuse_without_table(y, table, held_out=held_out)
-        if read_method(method, asked, is_given=is_given) == REPLICATES:
-            fit = self._fit_of_session()
-            return estimate_domains(fit, self.tree_, self.alternatives_, by, asked, confidence, running)
+        design, running = Design(replicates, replicate_weights, replicate_scale), (n_jobs, folder, progress)
         others: tuple[ObliqueTree, ...] = ()
         if X is None:
-            fit, others = self._fit_of_session(), self.alternatives_
+            _refuse_without_table(y, table, held_out=held_out)
+        is_given = X is not None or y is not None or design_weight is not None
+        method = read_method(method, design, is_given=is_given)
+        if X is None:
+            task, others = self._task_of_session(), self.alternatives_
         else:
-            fit = self._task_of(X, y, design_weight, table)
-        weights = read_design_weights(design_weight, fit.known, len(fit.features))
-        return estimate_by_difference(fit, self.tree_, others, by, weights, confidence, None if held_out else running)
+            task = self._task_to_estimate(X, y, design_weight, table)
+        if method == REPLICATES:
+            return estimate_by_replicates(task, self.tree_, others, by, design, confidence, running)
+        weights = read_design_weights(design_weight, task.known, len(task.features))
+        return estimate_by_difference(task, self.tree_, others, by, weights, confidence, None if held_out else running)
 
-    def _task_of(self, X: Any, y: Any, design_weight: Any, table: dict[str, Any]) -> FitTask:
-        """A fit like that of this classifier to rows that it does not have any more."""
+    def _task_to_estimate(self, X: Any, y: Any, design_weight: Any, table: dict[str, Any]) -> FitTask:
+        """A fit with these parameters to a table that is passed to ``estimate``."""
+        _refuse_other_arguments(table)
+        task = self._task_of(X, y, table)
+        known = task.known
+        if not known.is_labeled.any():
+            raise InvalidProblem("Expected some labeled rows in y, got none: estimates are corrected by labels.")
+        if known.stated.tables:
+            return task
+        weights = read_design_weights(design_weight, known, len(task.features))
+        if weights is None:
+            raise InvalidProblem(
+                "No totals are known: pass totals or population_totals, or design_weight if the labeled rows are a "
+                "probability sample."
+            )
+        return replace(task, known=replace(known, targets=weighted_totals(known, weights)))
+
+    def _task_of(self, X: Any, y: Any, table: dict[str, Any], *, to_fit: bool = False) -> FitTask:
+        """A fit with these parameters to other rows; columns that this fit did not use are left out."""
         check_is_fitted(self)
         rows = read_fit(self, X, y)
-        return self._planned(self._features_of(X, rows), known_of_table(self, rows, X, y, table, design_weight))
-
-    def _features_of(self, X: Any, rows: FittedRows) -> Features:
-        """A table with the features of this classifier; further columns are left out."""
+        known = known_of_rows(self, rows, X, y, **table, to_fit=to_fit)
         if isinstance(X, Features):
-            return X
+            return self._task(X, known)
         own = set(getattr(self, "feature_names_in_", ()))
         left_out = tuple(name for name in names_of_columns(X) if name not in own) if own else ()
-        return Features(X, self.encoding_, rows.X, left_out)
+        return self._task(Features(X, self.encoding_, rows.X, left_out), known)
 
     def assess(
         self,
@@ -606,22 +604,22 @@ class S2OCTClassifier(TreeClassifier):
         progress: Callable[[int, int], None] | None = None,
         **fit_params: Any,
     ) -> Assessment:
-        """Expect how many unlabeled rows the tree classifies correctly, overall and by class.
+        """Estimate how many unlabeled rows the tree classifies correctly, overall and by class.
 
-        Labeled rows are divided into folds. For each fold, guide and tree are fitted again without its labels: its rows
-        join the unlabeled ones. Recall comes from the held-out labels of each class, so a sample may have labels of one
-        class more often than of another; the known totals say how the classes share the unlabeled rows. Standard errors
-        and the interval count few labels, uncertain totals and how far the trees of the folds differ from the tree. The
-        fits have a tenth of the labels less than the fit itself, and may be slightly worse. A label that is the only
-        one of its class cannot be held out.
+        The labeled rows are divided into folds. For each fold, guide and tree are fitted again without its labels; its
+        rows join the unlabeled ones. The held-out labels of each class give its recall, so classes may be labeled at
+        different rates; the known totals weight the classes by their shares of the unlabeled rows. Standard errors and
+        the interval account for few labels, uncertain totals and differences between the trees of the folds and the
+        tree. Each fit has a tenth of the labels less than the fit itself, and may be slightly worse. A label that is
+        the only one of its class cannot be held out.
 
-        Each fold takes about as long as the fit. Of a fit to a sample of the rows, the sample is assessed.
+        Each fold takes about as long as the fit. If the fit used a sample of the rows, the sample is assessed.
 
         Parameters
         ----------
         X, y : array-like, optional
-            Rows and labels as in ``fit``, by default those of the fit. A classifier that was not fitted in this
-            session, as one from a model file, needs them. It uses the columns of its fit, and no others.
+            Rows and labels as in ``fit``, by default those of the fit. They are required if the classifier was not
+            fitted in this session, for example if it comes from a model file. Only the columns of the fit are used.
         totals, population_totals : mapping, series or data frame, optional
             Known totals as in ``fit``, with ``X`` and ``y``.
         n_folds : int
@@ -629,14 +627,15 @@ class S2OCTClassifier(TreeClassifier):
         stop : callable, optional
             Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
-            Is called with the number of folds that are done, and of all folds.
+            Called with the number of finished folds, and their total number.
         **fit_params : object
             Further arguments of ``fit`` that go with ``X`` and ``y``: ``domains``, ``as_shares`` and ``sample_weight``.
 
         Returns
         -------
         Assessment
-            Accuracy, recall and precision with standard errors, and what chance gives; printed, a table and sentences.
+            Accuracy, recall and precision with standard errors, and the accuracy of chance; it prints as a table with
+            sentences.
 
         Examples
         --------
@@ -653,58 +652,50 @@ class S2OCTClassifier(TreeClassifier):
         n_folds = whole_from(2).read("n_folds", n_folds)
         given = {"totals": totals, "population_totals": population_totals}
         table = {name: value for name, value in given.items() if value is not None} | fit_params
-        refuse_strange(table)
-        if X is not None:
-            fit = self._task_to_assess(X, y, table, stop)
-            return fit_folds(fit, self.tree_, n_folds, stop, progress).assessment
-        refuse_without_table(y, table)
-        return self._cross_fitted(n_folds, stop, progress).assessment
-
-    def _task_to_assess(self, X: Any, y: Any, table: dict[str, Any], stop: Stop | None) -> FitTask:
-        """A fit like that of this classifier to rows and labels, of which a large table has a sample."""
+        _refuse_other_arguments(table)
+        if X is None:
+            _refuse_without_table(y, table)
+            return self._cross_fitted(n_folds, stop, progress).assessment
         check_is_fitted(self)
         if y is None:
             raise InvalidProblem("X without y: pass the labels, too, to hold some of them out.")
-        began, rows = now(), read_fit(self, X, y)
-        fit = self._planned(self._features_of(X, rows), known_to_fit(self, rows, X, y, table))
-        known = self._with_estimates(fit.known, fit, began, stop)
-        warn_of(known.doubts)
-        fit = replace(fit, known=known)
-        if is_large(fit.rows) and fit.weighs_evidence:
-            register = Register.of_arrays(fit.rows, known, fit.budget.seed)
-            fit = sample_of(fit, register)
-            fit = replace(fit, evidence_spec=fit.evidence_spec.of_sample(register.share))
-        return replace(fit, rows=np.asarray(fit.rows, dtype=float))
+        began = now()
+        task = self._with_estimated_totals(self._task_of(X, y, table, to_fit=True), began, stop)
+        warn_of(task.known.doubts)
+        task = task.in_memory(task.register())
+        with stop_or_ctrl_c(stop) as stopped:
+            return fit_folds(task, self.tree_, n_folds, stopped, progress).assessment
 
     def _cross_fitted(
         self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
     ) -> CrossFit:
         """The fits without some of the labels, which assessment, path, report and page share."""
-        fit = self._fit_of_session(of_sample=True)
+        task = self._task_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
             if self._source is None:
-                self._cross_fit = fit_folds(fit, self.tree_, n_folds, stop, progress)
+                with stop_or_ctrl_c(stop) as stopped:
+                    self._cross_fit = fit_folds(task, self.tree_, n_folds, stopped, progress)
             else:
                 source, n_terms = self._source
                 found = source._cross_fitted(n_folds, stop, progress)
                 self._cross_fit = found if n_terms is None else found.of_chosen(self.tree_, n_terms, stop or never)
         return self._cross_fit
 
-    def _fit_of_session(self, *, of_sample: bool = False) -> FitTask:
-        """The data of the fit, or of its sample if that will do; refuses a classifier that does not have them."""
+    def _task_of_session(self, *, of_sample: bool = False) -> FitTask:
+        """The fit of this session, or to its sample if that is enough; refuses a classifier without its rows."""
         check_is_fitted(self)
-        fit: FitTask | None = getattr(self, "_fit", None)
-        if fit is not None and self.certificate_.n_register is not None and not of_sample:
+        task: FitTask | None = getattr(self, "_fit", None)
+        if task is not None and self.certificate_.n_register is not None and not of_sample:
             raise InvalidProblem(
                 f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows and "
                 "did not keep the others: pass X, y and the totals to estimate, and fit fewer rows for other trees."
             )
-        if fit is None:
+        if task is None:
             raise InvalidProblem(
                 "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
                 "model files nor pickles keep them. Fit it again, or pass X, y and the totals to estimate or assess."
             )
-        return fit
+        return task
 
     def simplicity_path(
         self,
@@ -715,32 +706,31 @@ class S2OCTClassifier(TreeClassifier):
     ) -> SimplicityPath:
         """Fit trees from the simplest to the richest, assess each, and recommend one.
 
-        The trees are fitted to the rows of the fit at several prices of a feature in a split. A tree is left out if a
-        simpler one has no more evidence against it. All trees together have the time limit of one fit. Only a
-        classifier that was fitted with a guide in this session has such a path: neither model files nor pickles keep
-        the rows. Of a fit to a sample of the rows, the path is about the sample: its trees meet the totals of the
-        sample.
+        The trees are fitted to the rows of the fit at several prices of a term. A tree is omitted if a simpler one has
+        no more evidence against it. All trees together have the time limit of one fit. The classifier must have been
+        fitted with a guide in this session: neither model files nor pickles keep the rows. If the fit used a sample of
+        the rows, the path is about the sample, and its trees meet the totals of the sample.
 
-        The accuracy of each tree comes from labels held out of guide and tree, as in `assess`. The simplest tree whose
-        accuracy is within one standard error of the best is recommended, if it misses the totals by no more than the
-        fitted tree and 2 % of the rows.
+        The accuracy of each tree is estimated from labels held out of guide and tree, as in `assess`. The simplest tree
+        within one standard error of the most accurate is recommended, provided that it misses the totals by at most 2 %
+        of the rows more than the fitted tree.
 
         Parameters
         ----------
         assess : bool
-            Whether to assess the trees, which takes about twenty times as long as the fit. Without it there is no
-            recommended tree, unless the trees have been assessed before.
+            Whether to assess the trees, which takes about twenty times as long as the fit. Otherwise no tree is
+            recommended, unless the trees have been assessed before.
         stop : callable, optional
             Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
-            Is called with the number of folds of the assessment that are done, and of all folds.
+            Called with the number of finished folds of the assessment, and their total number.
 
         Returns
         -------
         SimplicityPath
-            Trees with their rules, numbers of terms and splits, expected accuracy, agreement with the guide, and the
-            rows by which they miss the totals. Its attribute ``fitted`` is the tree of the fit, or the one that was
-            chosen from the path, and ``recommended`` the recommended one.
+            Trees with their rules, numbers of terms and splits, expected accuracy, agreement with the guide, and rows
+            off the totals. Its attribute ``fitted`` is the tree of the fit, or the one chosen from the path, and
+            ``recommended`` is the recommended tree.
 
         Examples
         --------
@@ -765,7 +755,7 @@ class S2OCTClassifier(TreeClassifier):
             own = next((step for step in path.with_fitted if step.tree is self.tree_), path.fitted)
             return SimplicityPath(path.with_fitted, own, path.recommended)
         if self._path is None:
-            # A page and a report ask for the same path, which takes longer than the fit.
+            # A page and a report use the same path, which takes longer than the fit.
             self._path = self._simplification.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
         if assess and self._path.recommended is None and self.can_be_assessed:
             cross_fitted = self._cross_fitted(N_FOLDS, stop, progress)
@@ -774,7 +764,7 @@ class S2OCTClassifier(TreeClassifier):
 
     def _agreement_of(self, tree: ObliqueTree) -> float:
         """Share of the unlabeled rows on which a tree agrees with the guide, by their weights; NaN without any."""
-        problem = self._fit_of_session(of_sample=True).guided_problem
+        problem = self._task_of_session(of_sample=True).guided_problem
         if problem.guide is None or not len(problem.unlabeled_size):
             return math.nan
         return 1 - float(
@@ -783,20 +773,20 @@ class S2OCTClassifier(TreeClassifier):
 
     @property
     def can_be_assessed(self) -> bool:
-        """Whether the rows of the fit are there, some class has two labels, and ten more fits are not too much.
+        """Whether path, report and page assess the tree; ``assess`` itself always runs.
 
-        Path, report and page leave the assessment out otherwise. Somebody who stops a fit does not want ten more, and
-        nobody expects a report to take ten times as long as a fit of `LONG_FIT` seconds. ``assess`` itself always runs.
+        The rows of the fit must be available, and some class must have two labels. A user who interrupted the fit does
+        not want ten more, and a report should not take ten times as long as a fit of more than 20 seconds.
         """
         check_is_fitted(self)
-        fit: FitTask | None = getattr(self, "_fit", None)
-        has_labels = fit is not None and int(fit.known.labels.counts().max(initial=0)) > 1
+        task: FitTask | None = getattr(self, "_fit", None)
+        has_labels = task is not None and int(task.known.labels.counts().max(initial=0)) > 1
         is_quick = getattr(self, "_cross_fit", None) is not None or self.certificate_.seconds <= LONG_FIT
         return has_labels and is_quick and self.certificate_.ended != INTERRUPTED
 
     @property
     def has_simplicity_path(self) -> bool:
-        """Whether the rows of the fit are still there, and a guide was asked about them."""
+        """Whether the rows of the fit are available, and a guide was asked about them."""
         check_is_fitted(self)
         return getattr(self, "_simplification", None) is not None
 
@@ -811,9 +801,9 @@ class S2OCTClassifier(TreeClassifier):
         Returns
         -------
         S2OCTClassifier
-            A fitted classifier with this tree, whose certificate is computed anew. It predicts, saves, reports and
-            exports like any other. `assess` judges it by trees of the folds that are as simple. Its ``stability_`` is
-            not known. This classifier stays as it is.
+            A fitted classifier with this tree and a recomputed certificate. It predicts, saves, reports and exports
+            like any other. `assess` uses trees of the folds that are as simple. Its ``stability_`` is unknown. This
+            classifier is not changed.
 
         Examples
         --------
@@ -825,34 +815,32 @@ class S2OCTClassifier(TreeClassifier):
         >>> simplest.certificate_.n_terms < clf.certificate_.n_terms
         True
         """
-        fit, tree = self._fit_of_session(), step.tree if isinstance(step, SimplicityStep) else step
+        task = self._task_of_session()
+        tree = step.tree if isinstance(step, SimplicityStep) else step
         if not isinstance(tree, ObliqueTree) or tree.n_features != self.tree_.n_features:
             raise InvalidProblem(f"Expected a step of simplicity_path() or an alternative tree, got {brief(step)}.")
         chosen = copy(self)
-        bound = 0.0
+        bound = self.certificate_.evidence_bound or 0.0
         if isinstance(step, SimplicityStep) and step.term_price is not None:
             chosen.term_price, bound = step.term_price, step.evidence_bound
-            fit = replace(fit, evidence_spec=replace(fit.evidence_spec, term_price=step.term_price))
-        elif self.certificate_.evidence_bound is not None:
-            bound = self.certificate_.evidence_bound
-        chosen._fit, chosen.tree_, chosen.witness_ = fit, tree, tree
-        chosen.resolved_params_ = fit.resolved(tree.topology.depth)
-        chosen.certificate_ = certified_choice(fit, tree, self.certificate_, bound)
+            task = replace(task, evidence_spec=replace(task.evidence_spec, term_price=step.term_price))
+        chosen._fit, chosen.tree_, chosen.witness_ = task, tree, tree
+        chosen.resolved_params_ = task.resolved(tree.topology.depth)
+        chosen.certificate_ = task.certify(tree, self.certificate_, bound)
         chosen.alternatives_ = ()
-        chosen.stability_ = np.full(int((~fit.known.is_labeled).sum()), np.nan)
+        chosen.stability_ = np.full(int((~task.known.is_labeled).sum()), np.nan)
         chosen.stability_note_ = "The stability of a tree that was chosen from others is not known."
-        chosen._slope = chosen._fitted_slope(fit.problem)
-        doubts = (*fit.features.doubts, *fit.known.doubts)
-        chosen.notices_ = notices_of(doubts, chosen.certificate_, chosen.classes_)
+        chosen._slope = chosen._fitted_slope(task.problem)
+        chosen._set_notices((*task.features.doubts, *task.known.doubts))
         is_of_fit = isinstance(step, SimplicityStep) and step.term_price is None
         n_terms = step.n_terms if isinstance(step, SimplicityStep) else chosen.certificate_.n_terms
         chosen._source = (self._as_source(), None if is_of_fit else n_terms)
         chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, None, None
-        chosen._complete(fit, fit)
+        chosen._complete(task, task)
         return chosen
 
     def _as_source(self) -> S2OCTClassifier:
-        """The classifier whose fit a chosen tree is from, which stays as it is if this one is fitted again."""
+        """The classifier that was fitted, for a chosen tree: a copy that survives another fit of this one."""
         if self._source is not None:
             return self._source[0]
         source = copy(self)
@@ -871,11 +859,11 @@ class S2OCTClassifier(TreeClassifier):
         values: Sequence[float] | None = None,
         **fit_params: Any,
     ) -> TotalsPath:
-        """Fit the tree at several values of one total, and say how many rows change class.
+        """Fit the tree at several values of one total, and count the rows that change class.
 
-        Each value is a fit of its own with the same seed, which takes as long as any fit; this classifier itself stays
-        as it is. The other classes share the remaining rows in proportion to their known totals. Every fit takes its
-        totals as exact, also the one at the known total, with which the others are compared.
+        Each value needs a complete fit, with the same seed; this classifier is not changed. The other classes share the
+        remaining rows in proportion to their known totals. Every fit treats its totals as exact, including the one at
+        the known total, with which the others are compared.
 
         Parameters
         ----------
@@ -888,15 +876,15 @@ class S2OCTClassifier(TreeClassifier):
         of : object
             The class whose total moves.
         values : sequence of float, optional
-            Numbers of unlabeled rows of this class, or their weights. By default nine values: from two standard errors
-            below an estimate to two above it, over the interval of bounds, or 20 % either way of an exact total.
+            Numbers of unlabeled rows of this class, or their weights. The default is nine values: two standard errors
+            either side of an estimate, the interval between bounds, or 20 % either side of an exact total.
         **fit_params : object
             Further arguments of ``fit``: ``as_shares``, ``sample_weight``, ``stop`` and ``listener``.
 
         Returns
         -------
         TotalsPath
-            A sequence of steps, one for each value.
+            A sequence of steps, one per value.
 
         Examples
         --------
@@ -924,3 +912,17 @@ class S2OCTClassifier(TreeClassifier):
         """Everything but the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
         return {name: None if name in _OF_SESSION else value for name, value in state.items()}
+
+
+def _refuse_without_table(y: Any, table: dict[str, Any], *, held_out: bool = False) -> None:
+    """Refuse arguments about a table that is not passed."""
+    given = [*(["y"] if y is not None else []), *table, *(["held_out"] if held_out else [])]
+    if given:
+        raise InvalidProblem(f"{listed(given)} without X: pass the table as X and y, too, or nothing about it.")
+
+
+def _refuse_other_arguments(table: dict[str, Any]) -> None:
+    """Refuse arguments that are not about a table."""
+    others = [name for name in table if name not in _OF_TABLE]
+    if others:
+        raise InvalidProblem(f"Expected arguments among {', '.join(_OF_TABLE)}, got {brief(others[0])}.")

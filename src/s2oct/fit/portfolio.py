@@ -13,7 +13,6 @@ from s2oct.fit.context import SEARCHING, SOLVING, FitContext
 from s2oct.fit.incumbent import Incumbent
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import ENTRIES_PER_SECOND, ModelSize
-from s2oct.p2.neighbourhood import Neighbourhoods
 from s2oct.p2.rounds import descends, run_round
 from s2oct.solvers import Limits, Unwatched, load_solver, solve_in_worker
 from s2oct.solvers.model import Milp
@@ -25,12 +24,6 @@ from s2oct.trees.tree import ObliqueTree
 
 IMPROVEMENT_SHARE = 0.05
 """Share of the time limit (and at least a second) that refitting one leading tree may take."""
-
-LATE_SHARE, NEIGHBOURHOOD_LIMIT = 0.1, 0.02
-"""The last share of the time limit, in which neighbourhoods are searched; and the share (or a second) for each of them.
-
-They are not searched earlier, because then they took time from the rounds and gained less than the rounds did.
-"""
 
 WORTH_SHARE = 0.01
 """A search that ends by itself goes on only if a tree is cheaper by at least this share."""
@@ -52,8 +45,6 @@ class Exploration:
         Seed of all rounds.
     n_jobs : int
         Rounds to run at a time through joblib, on the configured backend.
-    neighbourhoods : Neighbourhoods, optional
-        Searched between rounds shortly before the time limit.
     patience : int, optional
         Rounds without a better tree after which to stop.
     worth : float
@@ -65,7 +56,6 @@ class Exploration:
     improve: Callable[[ObliqueTree, Deadline], ObliqueTree]
     seed: int
     n_jobs: int = 1
-    neighbourhoods: Neighbourhoods | None = None
     patience: int | None = None
     worth: float = 0.0
     descents_lead: bool = field(default=False, init=False)
@@ -85,7 +75,7 @@ class Exploration:
                 break
             if self.patience is not None and number - led >= self.patience:
                 break
-            if incumbent.is_over or until.passed or not self._deadline(until).allows(self.instance.step_seconds):
+            if incumbent.is_over or until.passed or not until.allows(self.instance.step_seconds):
                 break
             numbers = range(number, number + self.n_jobs)
             turns = [descends(self.instance, k, descents_lead=self.descents_lead) for k in numbers]
@@ -94,14 +84,13 @@ class Exploration:
                     if self._enter(tree, until):
                         self.descents_lead = by_descents
             number += len(turns)
-            self._search_neighbourhoods(until)
             if incumbent.best_cost < to_beat - max(self.worth, WORTH_SHARE * incumbent.best_cost):
                 led, to_beat = number, incumbent.best_cost
         return number
 
-    def _rounds(self, number: int, turns: list[bool], until: Deadline) -> list[list[ObliqueTree]]:
+    def _rounds(self, number: int, turns: list[bool], deadline: Deadline) -> list[list[ObliqueTree]]:
         """The trees of one round for each turn."""
-        deadline, best = self._deadline(until), self.incumbent.best
+        best = self.incumbent.best
         if self.n_jobs == 1:
             return [run_round(self.instance, self.seed, number, deadline, best, by_descents=turns[0])]
         run_all = Parallel(n_jobs=self.n_jobs, prefer="threads")
@@ -112,18 +101,6 @@ class Exploration:
         # Rounds in other processes cannot tell this one that they were cut.
         deadline.sooner(self.instance.step_seconds).allows(0.0)
         return found
-
-    def _deadline(self, until: Deadline) -> Deadline:
-        """When a round ends: in time for the neighbourhoods, unless nothing would end by then."""
-        clock = self.incumbent.clock
-        if self.neighbourhoods is None or self._is_late:
-            return until
-        early = until.within(clock.seconds_left - LATE_SHARE * clock.limit)
-        return early if early.seconds_left >= self.instance.step_seconds else until
-
-    @property
-    def _is_late(self) -> bool:
-        return self.incumbent.clock.seconds_left <= LATE_SHARE * self.incumbent.clock.limit
 
     def _enter(self, tree: ObliqueTree, until: Deadline) -> bool:
         """Offer a tree, and refit it while that makes a better one. Returns whether it was the best."""
@@ -136,17 +113,6 @@ class Exploration:
             allowed = max(1.0, IMPROVEMENT_SHARE * self.incumbent.clock.limit)
             tree = self.improve(tree, until.within(allowed))
         return leads
-
-    def _search_neighbourhoods(self, until: Deadline) -> None:
-        """Search around the best tree, late in the fit, until nothing around it is left."""
-        while self.neighbourhoods is not None and self.incumbent.best is not None and not self.incumbent.is_over:
-            best = self.incumbent.best
-            if until.passed or not self._is_late or self.neighbourhoods.visited(best):
-                return
-            allowed = max(1.0, NEIGHBOURHOOD_LIMIT * self.incumbent.clock.limit)
-            found = self.neighbourhoods.step(best, until.within(allowed))
-            if found is not None:
-                self._enter(found, until)
 
 
 # Search and solver side by side: first the search alone, then both.
@@ -227,16 +193,6 @@ class Portfolio:
             start=None if start is None else formulation.encode(milp, start),
             meanwhile=meanwhile,
         )
-
-
-def solve_small(incumbent: Incumbent, milp: Milp, start: FloatArray, deadline: Deadline) -> FloatArray | None:
-    """The best solution of a small model that HiGHS finds by a deadline, from a complete start, in one thread."""
-    limits = Limits(max(deadline.seconds_left, 0.01))
-    try:
-        result = solve_in_worker(load_solver("highs"), milp, limits=limits, watcher=_UntilOver(incumbent), start=start)
-    except (SolverFailed, MemoryError):
-        return None
-    return result.x
 
 
 def bound_small(incumbent: Incumbent, milp: Milp, deadline: Deadline) -> float:

@@ -16,10 +16,9 @@ from s2oct.evidence.evidence import Evidence, EvidenceCost
 from s2oct.evidence.exact import ExactSearch, Found
 from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advised
 from s2oct.fit.incumbent import LEAST_POOL, Incumbent
-from s2oct.fit.portfolio import Exploration, Formulation, Portfolio, solve_small
+from s2oct.fit.portfolio import Exploration, Formulation, Portfolio
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import build_lean, decode_tree, encode_tree, p2_size
-from s2oct.p2.neighbourhood import Neighbourhoods
 from s2oct.p2.node_programs import fewer_features, polish
 from s2oct.p2.prepared import Prepared
 from s2oct.p2.proof import (
@@ -178,7 +177,6 @@ def solve_p2(prepared: Prepared, context: FitContext) -> StrategyResult:
         partial(polish, prepared),
         context.budget.seed,
         context.budget.n_jobs,
-        Neighbourhoods(instance, partial(solve_small, incumbent)) if instance.has_one_number else None,
     )
 
     # 3. The search has a head start. If P2 is still open, a solver joins with the best tree as its start.
@@ -354,7 +352,7 @@ def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, se
         work += round_work(instance, number)
         if work > PARAMS.sparse_work or deadline.passed:
             return False
-        # The fourth round starts from the tree that is known.
+        # Round 3 starts from the known tree, see `s2oct.p2.rounds.RECIPES`.
         for tree in reversed(run_round(instance, seed, number, deadline, start)):
             if sparse.offer(tree):
                 sparse.offer(fewer_features(few, sparse.winner, deadline))

@@ -1,4 +1,9 @@
-"""The default guide: forests that grow until a deadline and also learn from the unlabeled rows and the known totals."""
+"""The default guide: forests that also learn from the unlabeled rows and the known totals.
+
+Top down: `SelfTrainedForest` is the classifier. `SelfTraining` fits four forests to the labeled rows, mixes them, and
+fits further forests to the classes that the mix assigns. `Grower` grows one `Forest`, tree by tree, until a deadline.
+`Widening` scales the features and adds principal components.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,14 @@ import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
 import sklearn
 from joblib import Parallel, delayed
+from scipy.special import softmax
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
@@ -22,14 +28,8 @@ from threadpoolctl import ThreadpoolController
 from s2oct._core import forest_votes
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray, ObjectArray
 from s2oct.errors import S2OCTError
-from s2oct.guides.known_total import PartlyLabeledClassifier
-from s2oct.guides.meeting_totals import (
-    as_votes,
-    multipliers_for_new_rows,
-    settled,
-    shifted_probabilities,
-    with_missing_classes,
-)
+from s2oct.guides.known_total import PartlyLabeledClassifier, with_missing_classes
+from s2oct.guides.meeting_totals import Settled, log_odds, multipliers_for_new_rows, settle, two_columns
 from s2oct.parameters import whole_from
 from s2oct.problem.batches import ContentOrder, content_order, marks
 from s2oct.problem.known import (
@@ -44,467 +44,144 @@ from s2oct.problem.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.features import learn_features, read_rows, text_columns
 
-
-class GuideStopped(S2OCTError):
-    """The forests were stopped before they were done."""
-
-
-def go_on_until(deadline: Deadline) -> None:
-    """Raise `GuideStopped` after the deadline."""
-    if deadline.passed:
-        raise GuideStopped("The guide was stopped.")
-
-
 Splitter = Literal["best", "random"]
 """How a tree chooses a cut of a feature: the best one, as in a random forest, or one at random."""
-
-MOST_CELLS = {"best": 30_000, "random": 150_000}
-"""Rows of a tree's sample times features that it looks at, at most: no tree takes long. Random cuts need no sorting."""
-
-_LEAST_TRIED = 5
-"""A tree that looks at fewer features takes about as long as one that looks at this many."""
-
-MOST_DEPTH = 40
-"""Depth of a tree, at most. A tree that cuts off row after row would take long."""
-
-FEW_ROWS = 2000
-"""Trees on fewer rows are grown one after the other: threads would wait for the interpreter most of the time."""
 
 ROWS_AT_A_TIME = 10_000
 """Rows that a forest predicts in one job."""
 
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Trees that each give shares of classes in a leaf, in the order in which their votes are added.
-
-    ``n_columns`` is that of the votes: 1 for two classes, which is the share of the second, or else one a class.
-    """
-
-    trees: tuple[Any, ...]
-    n_columns: int
-
-    def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
-        """Votes on each row, shape (n_rows, n_columns): the mean over all trees."""
-        nodes = self._nodes
-        parts = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(self._mean)(nodes, rows[begin : begin + ROWS_AT_A_TIME], deadline)
-            for begin in range(0, len(rows), ROWS_AT_A_TIME)
-        )
-        return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
-
-    def _mean(self, nodes: tuple[Any, ...], rows: Float32Array, deadline: Deadline) -> FloatArray:
-        go_on_until(deadline)
-        return np.asarray(forest_votes(rows, *nodes)) / len(self.trees)
-
-    @cached_property
-    def _nodes(self) -> tuple[Any, ...]:
-        """The nodes of all trees one after the other: roots, features, thresholds, children and shares.
-
-        Rows have numbers of single precision, so the next lower one is as good a threshold. A leaf leads to itself.
-        """
-        begins = np.cumsum([0, *(tree.node_count for tree in self.trees)])
-        is_leaf = np.concatenate([tree.children_left for tree in self.trees]) < 0
-        features = np.concatenate([tree.feature for tree in self.trees]).astype(np.int32)
-        exact = np.concatenate([tree.threshold for tree in self.trees])
-        thresholds = exact.astype(np.float32)
-        thresholds = np.where(thresholds > exact, np.nextafter(thresholds, np.float32(-np.inf)), thresholds)
-        children = np.concatenate(
-            [
-                begin + np.column_stack([tree.children_left, tree.children_right])
-                for begin, tree in zip(begins, self.trees, strict=False)
-            ]
-        )
-        children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
-        features[is_leaf] = 0
-        values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in self.trees])
-        return begins[:-1], features, thresholds, children.astype(np.int32), values
-
-
-@dataclass(frozen=True, eq=False)
-class Grower:
-    """How many trees a forest has, where its random numbers come from, and when to stop."""
-
-    n_trees: int
-    rng: np.random.RandomState
-    n_jobs: int | None = None
-    deadline: Deadline = NO_DEADLINE
-
-    def grow(
-        self, rows: Float32Array, targets: FloatArray, weights: FloatArray, splitter: Splitter, n_tried: int
-    ) -> tuple[Forest, FloatArray]:
-        """A forest fitted to votes on its rows, and the votes on each row by the trees that have not seen it.
-
-        ``targets`` and the votes have shape (n_rows, n_columns). A tree is fitted to a sample with replacement, drawn
-        by ``weights``; at every split it looks at ``n_tried`` features. A row that every tree has seen gets even votes.
-        """
-        odds = np.cumsum(weights)
-        odds /= odds[-1]
-        size = max(min(len(rows), MOST_CELLS[splitter] // max(n_tried, _LEAST_TRIED)), 2)
-        grown = Parallel(n_jobs=self.n_jobs if size >= FEW_ROWS else 1, require="sharedmem")(
-            delayed(_grow_tree)(rows, targets, odds, size, (splitter, n_tried, int(seed)), self.deadline)
-            for seed in self.rng.randint(2**31 - 1, size=self.n_trees)
-        )
-        votes, n_votes = np.zeros(targets.shape), np.zeros((len(rows), 1))
-        for _, unseen, shares in grown:
-            votes[unseen] += shares
-            n_votes[unseen] += 1
-        n_columns = targets.shape[1]
-        forest = Forest(tuple(tree for tree, _, _ in grown), n_columns)
-        return forest, np.where(n_votes > 0, votes / np.maximum(n_votes, 1), 1 / max(n_columns, 2))
-
-
-def _grow_tree(
-    rows: Float32Array,
-    targets: FloatArray,
-    odds: FloatArray,
-    size: int,
-    how: tuple[Splitter, int, int],
-    deadline: Deadline,
-) -> tuple[Any, IntArray, FloatArray]:
-    """A tree, the rows that it has not seen, and the shares of the classes in the leaf of each of them."""
-    go_on_until(deadline)
-    splitter, n_tried, seed = how
-    # This generator is many times faster to make than that of ``RandomState(seed)``.
-    random = np.random.RandomState(np.random.PCG64(seed))
-    times_seen = np.bincount(np.searchsorted(odds, random.random_sample(size), side="right"), minlength=len(rows))
-    # With votes of 0 and 1, least squares chooses the cuts of the Gini index, and a leaf's means are its shares.
-    tree = DecisionTreeRegressor(splitter=splitter, max_features=n_tried, max_depth=MOST_DEPTH, random_state=random)
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        tree.fit(rows, targets, sample_weight=times_seen.astype(float), check_input=False)
-    go_on_until(deadline)
-    unseen = np.flatnonzero(times_seen == 0)
-    return tree.tree_, unseen, _shares_of(tree.tree_, rows[unseen]) if len(unseen) else np.empty((0, targets.shape[1]))
-
-
-def _shares_of(tree: Any, rows: Float32Array) -> FloatArray:
-    """What a tree says about each row, shape (n_rows, n_columns)."""
-    return np.asarray(tree.predict(rows)).reshape(len(rows), -1)
-
-
-N_COMPONENTS = 10
-"""Principal components that are added to the features: directions in which all rows, labeled or not, vary most."""
-
 CELLS_AT_A_TIME = 1_000_000
-"""Rows times features that are read between two checks of the deadline, and that the components are fitted to."""
-
-MOST_ROWS = 4000
-"""Rows that the components are fitted to, at most; if there are more, they are drawn at random."""
+"""Rows times features read between two checks of the deadline, and used to fit the principal components."""
 
 _LEAST_SPREAD = 1e-6
 """Features that vary less, as a share of their range, have the same value in nearly all rows."""
 
 _FARTHEST = 1e6
-"""Values of new rows are moved to this many ranges from those of the fit; so they are finite for the trees."""
+"""Values of new rows are clipped to this many ranges from those of the fit, which keeps them finite for the trees."""
+
+_LEAST_PROBABILITY = 1e-3
+"""Votes of 0 and 1 count as this probability and its complement, so scores are finite."""
 
 
-@dataclass(frozen=True, eq=False)
-class Widening:
-    """Maps rows to their features in units of their spread, followed by their principal components.
+@dataclass(frozen=True)
+class ForestParams:
+    """Tuning of the forests.
 
-    ``low`` and ``half_range`` map every feature onto [0, 1] first, because squares of huge values would overflow.
-    ``mean`` and ``spread`` are those of the features in [0, 1]; ``components`` has one principal axis in each row.
+    Attributes
+    ----------
+    most_cells : dict
+        Maximum number of rows in a tree's sample times features that it tries, per splitter, so no tree takes long.
+        Random cuts need no sorting and may see more.
+    least_tried : int
+        A tree that tries fewer features takes about as long as one that tries this many.
+    most_depth : int
+        Maximum depth of a tree. A tree that cuts off one row at a time would take long.
+    few_rows : int
+        Trees on fewer rows are grown one after the other: threads would mostly wait for the interpreter.
+    n_components : int
+        Principal components added to the features: the directions in which all rows, labeled or not, vary most.
+    component_rows : int
+        Maximum number of rows, drawn at random, to which the components are fitted. More rows hardly change them.
+    most_features : int
+        Maximum number of features tried at a split by the forest that tries all of them.
+    even_share : float
+        Part of the mix in which all forests count alike, because likelihoods of few held-out labels are uncertain.
+    labeled_weight, unlabeled_weight : float
+        Sample weights in self-training: of a labeled row, and of an unlabeled row of which the forests are certain.
+        Labels are facts; assigned classes are not.
+    most_unlabeled : int
+        Maximum number of unlabeled rows, drawn at random, from which a round of self-training learns.
+    least_unseen : float
+        Minimum probability of a held-out label, so that one surprise does not decide the mix.
+    trees_times_rows : float
+        Maximum number of trees times rows of a forest; large tables get fewer trees.
+    fewest_trees : int
+        Minimum number of trees in any case.
     """
 
-    low: FloatArray
-    half_range: FloatArray
-    mean: FloatArray
-    spread: FloatArray
-    components: FloatArray
+    most_cells: dict[Splitter, int] = field(default_factory=lambda: {"best": 30_000, "random": 150_000})
+    least_tried: int = 5
+    most_depth: int = 40
+    few_rows: int = 2000
+    n_components: int = 10
+    component_rows: int = 4000
+    most_features: int = 100
+    even_share: float = 0.5
+    labeled_weight: float = 3.0
+    unlabeled_weight: float = 0.3
+    most_unlabeled: int = 8000
+    least_unseen: float = 0.02
+    trees_times_rows: float = 8e5
+    fewest_trees: int = 30
 
-    @classmethod
-    def of(cls, rows: FloatArray, rng: np.random.RandomState, deadline: Deadline = NO_DEADLINE) -> Widening:
-        """The map for these rows; if they are too many, some are drawn for the spread and the components."""
-        n, p = rows.shape
-        low, high = np.full(p, np.inf), np.full(p, -np.inf)
-        for part in _parts(rows, np.arange(n), deadline):
-            low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
-        # Halves are exact, and their difference cannot overflow.
-        half_range = 0.5 * high - 0.5 * low
-        unit = cls(low, np.where(half_range > 0, half_range, 1.0), np.zeros(p), np.ones(p), np.empty((0, p)))
-        most = min(max(CELLS_AT_A_TIME // p, 2), MOST_ROWS)
-        sample = unit._standard(rows if n <= most else rows[rng.permutation(n)[:most]])
-        mean, spread = sample.mean(axis=0), sample.std(axis=0)
-        spread = np.where(spread > _LEAST_SPREAD, spread, 1.0)
-        go_on_until(deadline)
-        n_components = min(N_COMPONENTS, *sample.shape)
-        with _one_thread():
-            components = randomized_svd((sample - mean) / spread, n_components, n_iter=4, random_state=rng)[2]
-        return cls(unit.low, unit.half_range, mean, spread, components)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features, without the components."""
-        return len(self.mean)
-
-    def transform(
-        self, rows: FloatArray, chosen: IntArray | None = None, deadline: Deadline = NO_DEADLINE
-    ) -> Float32Array:
-        """Features, then components, of all rows or the chosen ones, in the type of numbers that trees use."""
-        p = self.n_features
-        chosen = np.arange(len(rows)) if chosen is None else chosen
-        wide = np.empty((len(chosen), p + len(self.components)), dtype=np.float32)
-        begin = 0
-        for part in _parts(rows, chosen, deadline):
-            end = begin + len(part)
-            wide[begin:end, :p] = standard = self._standard(part)
-            with _one_thread():
-                wide[begin:end, p:] = standard @ self.components.T
-            begin = end
-        return wide
-
-    def _standard(self, rows: FloatArray) -> FloatArray:
-        # A new row may be as far from the others as floats go.
-        with np.errstate(over="ignore"):
-            unit = (0.5 * rows - 0.5 * self.low) / self.half_range
-        return np.asarray((np.clip(unit, -_FARTHEST, _FARTHEST) - self.mean) / self.spread)
-
-
-_BLAS_LOCK = threading.Lock()
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Linear algebra in one thread: small products take much longer in several if other programs are busy.
-
-    The setting is that of the process. The lock keeps two fits from restoring it in the wrong order.
-    """
-    with _BLAS_LOCK, _thread_pools().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    # It looks through all libraries of the process, which takes some milliseconds.
-    return ThreadpoolController()
-
-
-def _parts(rows: FloatArray, chosen: IntArray, deadline: Deadline) -> Iterator[FloatArray]:
-    """The chosen rows, some at a time, until the deadline."""
-    step = max(CELLS_AT_A_TIME // rows.shape[1], 1)
-    for begin in range(0, len(chosen), step):
-        go_on_until(deadline)
-        yield rows[chosen[begin : begin + step]]
-
-
-MOST_FEATURES = 100
-"""Features that the forest that looks at all of them looks at, at most."""
-
-EVEN_SHARE = 0.5
-"""Part of the mix in which all forests count alike: with few labels, held-out likelihoods are uncertain."""
-
-LABELED_WEIGHT, UNLABELED_WEIGHT = 3.0, 0.3
-"""Sample weights in self-training: of a labeled row, and of an unlabeled row of which the forest is sure."""
-
-MOST_UNLABELED = 8000
-"""Most unlabeled rows that a round of self-training learns from; if there are more, they are drawn at random."""
-
-LEAST_UNSEEN = 0.02
-"""Probability of a label that a forest has not seen, at least: one surprise does not decide the mix."""
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """A forest, how many of the widened features it sees, and its share in the votes on a new row.
-
-    ``missing`` says which classes the forest knows nothing of.
-    """
-
-    forest: Forest
-    n_columns: int
-    share: float
-    missing: BoolArray
-
-    def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
-        """Votes on rows with all widened features."""
-        return with_missing_classes(self.forest.votes(rows[:, : self.n_columns], n_jobs, deadline), self.missing)
-
-
-class SelfTraining:
-    """Self-training in progress: ``ranking`` has the present votes on the unlabeled rows.
-
-    ``held_out`` has the mean votes of the first forests on the labeled rows, each by the trees that have not seen it;
-    None if one class alone is labeled.
-
-    ``labeled`` and ``unlabeled`` are rows of ``n_features`` features and their principal components. All of it is
-    counted work. Only the deadline of ``grower`` ends it sooner, with `GuideStopped`.
-    """
-
-    def __init__(
-        self, labeled: Float32Array, unlabeled: Float32Array, n_features: int, known: Known, grower: Grower
-    ) -> None:
-        self.labeled, self.unlabeled, self.n_features = labeled, unlabeled, n_features
-        self.known, self.grower, self.n_classes = known, grower, known.targets.n_classes
-        self.missing = known.unlabeled_classes
-        self.has_several = int((~self.missing).sum()) > 1
-        self.weights = known.known_share_weights()
-        self.members: list[Member] = []
-        self.ranking = np.empty((0, 1 if self.n_classes == 2 else self.n_classes))
-        self.held_out: FloatArray | None = None
-
-    def run(self, n_rounds: int) -> None:
-        """Fit and mix the first forests, then the rounds."""
-        p, n_columns = self.n_features, self.labeled.shape[1]
-        kinds: tuple[tuple[Splitter, int, int], ...] = (
+    def kinds(self, p: int, width: int) -> tuple[tuple[Splitter, int, int], ...]:
+        """Splitter, columns and features tried at a split of each first forest, for p features of ``width`` columns."""
+        return (
             ("best", p, math.isqrt(p)),
             ("random", p, math.isqrt(p)),
-            ("random", n_columns, math.isqrt(n_columns)),
-            ("best", p, min(p, MOST_FEATURES)),
+            ("random", width, math.isqrt(width)),
+            ("best", p, min(p, self.most_features)),
         )
-        rows = self.labeled if self.has_several else np.concatenate([self.labeled, self.unlabeled])
-        members, rankings, losses, unseen = zip(*(self._first(rows, *kind) for kind in kinds), strict=True)
-        self.held_out = np.mean(unseen, axis=0) if self.has_several else None
-        shares = _shares(np.array(losses))
-        opening = [replace(member, share=float(share)) for member, share in zip(members, shares, strict=True)]
-        first = (shares @ np.array(rankings).reshape(len(shares), -1)).reshape(rankings[0].shape)
-        self.ranking, self.members = first, opening
-        if not self.known.leaves_choice:
-            return
-        mixed, again = [], []
-        for _ in range(n_rounds):
-            forest, ranking = self._again()
-            again.append(forest)
-            mixed.append(0.5 * first + 0.5 * ranking)
-            self.ranking = mixed[-1]
-        if again:
-            self.ranking = np.mean(mixed, axis=0)
-            halved = [replace(member, share=0.5 * member.share) for member in opening]
-            knows_all = np.zeros(self.n_classes, dtype=bool)
-            self.members = [*(Member(forest, n_columns, 0.5 / n_rounds, knows_all) for forest in again), *halved]
-
-    def _first(
-        self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int
-    ) -> tuple[Member, FloatArray, float, FloatArray]:
-        """A forest of the labeled rows, its votes, its log loss on labels that its trees have not seen, and the votes
-        of these trees on the labeled rows.
-
-        If all labeled rows are of one class, it is a forest of labeled against unlabeled rows; its loss is 0.
-        """
-        codes = self.known.labeled_codes
-        if not self.has_several:
-            return self._first_of_one_class(rows, splitter, n_columns, n_tried)
-        votes = as_votes(codes, self.n_classes)
-        forest, unseen = self.grower.grow(rows[:, :n_columns], votes, self.weights, splitter, n_tried)
-        likely = np.clip(unseen, LEAST_UNSEEN, 1 - LEAST_UNSEEN)
-        of_label = np.where(votes == 1, likely, 1 - likely)[:, 0] if self.n_classes == 2 else likely[votes == 1]
-        member = Member(forest, n_columns, 0.0, self.missing)
-        return member, self._votes(member), -float(self.weights @ np.log(of_label)), unseen
-
-    def _first_of_one_class(
-        self, rows: Float32Array, splitter: Splitter, n_columns: int, n_tried: int
-    ) -> tuple[Member, FloatArray, float, FloatArray]:
-        """A forest in which the unlabeled rows vote evenly for all classes that no labeled row has."""
-        n = len(self.labeled)
-        others = as_votes(np.flatnonzero(self.missing), self.n_classes).mean(axis=0, keepdims=True)
-        votes = np.concatenate(
-            [as_votes(self.known.labeled_codes, self.n_classes), np.repeat(others, len(rows) - n, axis=0)]
-        )
-        weights = np.append(self.known.labeled_weights, self._relative_sizes())
-        forest, unseen = self.grower.grow(rows[:, :n_columns], votes, weights, splitter, n_tried)
-        return Member(forest, n_columns, 0.0, np.zeros(self.n_classes, dtype=bool)), unseen[n:], 0.0, unseen[:n]
-
-    def _again(self) -> tuple[Forest, FloatArray]:
-        """A forest of the labeled rows and the labels that the present votes give to the others."""
-        n, m = len(self.labeled), len(self.unlabeled)
-        present = settled(self.ranking, self.known)
-        learned = np.sort(self.grower.rng.permutation(m)[:MOST_UNLABELED])
-        rows = np.concatenate([self.labeled, self.unlabeled[learned]])
-        codes = np.append(self.known.labeled_codes, present.classes[learned])
-        sure = (present.sure * self._relative_sizes())[learned]
-        # The small constant keeps rows in the sample of which no tree is sure.
-        weights = np.append(LABELED_WEIGHT * self.known.labeled_weights, UNLABELED_WEIGHT * sure + 1e-6)
-        votes = as_votes(codes, self.n_classes)
-        forest, unseen = self.grower.grow(rows, votes, weights, "random", math.isqrt(rows.shape[1]))
-        if len(learned) == m:
-            return forest, unseen[n:]
-        ranking = forest.votes(self.unlabeled, self.grower.n_jobs, self.grower.deadline)
-        ranking[learned] = unseen[n:]
-        return forest, ranking
-
-    def _votes(self, member: Member) -> FloatArray:
-        """Votes on each unlabeled row, by all trees."""
-        return member.votes(self.unlabeled, self.grower.n_jobs, self.grower.deadline)
-
-    def _relative_sizes(self) -> FloatArray:
-        """What each unlabeled row counts, 1 in the mean."""
-        sizes = self.known.unlabeled_sizes
-        return sizes / sizes.mean() if sizes.any() else sizes
 
 
-def _shares(losses: FloatArray) -> FloatArray:
-    """Share of each forest in the mix: partly even, partly by the likelihood of labels that it has not seen."""
-    likelihood = np.exp(losses.min() - losses)
-    return np.asarray(EVEN_SHARE / len(losses) + (1 - EVEN_SHARE) * likelihood / likelihood.sum())
+DEFAULTS = ForestParams()
 
 
-def _order_of(rows: FloatArray, known: Known, deadline: Deadline) -> ContentOrder:
-    """The order of rows, columns and classes by what they contain."""
-    domains = np.full((len(rows), len(known.targets.margins)), -1.0)
-    domains[~known.is_labeled] = np.transpose([margin.codes for margin in known.targets.margins])
-    bounds = np.concatenate([part for margin in known.targets.margins for part in (margin.low, margin.high)])
-    labels = known.labels.codes[:, None] == np.arange(len(known.classes))
-    order = content_order(rows, marks(known.sizes, domains), marks(bounds.T), labels, deadline)
-    go_on_until(deadline)
-    assert order is not None  # the deadline has not passed
-    return order
+class GuideStopped(S2OCTError):
+    """The forests were stopped before they were done."""
 
 
-def _filled_up(multipliers: FloatArray, of_all: FloatArray, known: Known) -> FloatArray:
-    """Multipliers of domains: with one margin, a domain that has no unlabeled row gets those of all domains."""
-    if len(known.targets.margins) > 1:
-        return multipliers
-    is_empty = np.bincount(known.targets.margins[0].codes, minlength=len(multipliers)) == 0
-    return np.where(is_empty[:, None], of_all, multipliers)
-
-
-TREES_TIMES_ROWS = 8e5
-"""Most trees times rows of a forest: with more rows it has fewer trees than the user asks for, but at least 30."""
+def require_time(deadline: Deadline) -> None:
+    """Raise `GuideStopped` after the deadline."""
+    if deadline.passed:
+        raise GuideStopped("The guide was stopped.")
 
 
 class SelfTrainedForest(PartlyLabeledClassifier):
-    """Forests that learn from the unlabeled rows and the known totals as well as from the labeled rows.
+    """Forests that learn from labeled rows, unlabeled rows and known totals; the default guide.
 
-    Four forests rank the unlabeled rows: a random forest, extremely randomised trees, extremely randomised trees that
-    also use principal components of all rows, and a random forest that looks at all features at every split, at 100 of
-    them if there are more. Labeled rows are drawn so that the classes have their known shares. The forests are mixed:
-    half of the mix is even, the other half follows the likelihood of the labels under the trees that have not seen
-    them. The top rows get the class, as many as its total; of several classes, each gets its likeliest rows. Then
-    extremely randomised trees are fitted to the labeled rows and, with little weight, to these labels. They rank the
-    unlabeled rows again, each row by the trees that were not fitted to it. This ranking and the mix count half each,
-    and the next round begins. The result is the mean over the rounds. Probabilities are shifted so that the likeliest
-    classes meet the known totals, in every domain.
+    Four forests are fitted to the labeled rows: a random forest, extremely randomised trees, extremely randomised trees
+    that also use principal components of all rows, and a random forest that tries all features at every split (at most
+    100). Labeled rows are drawn so that the classes have their known shares. The forests are mixed: half of the mix is
+    even, and half follows the likelihood of the labels under trees that have not seen them.
+
+    Each round of self-training then assigns classes to the unlabeled rows, so that the likeliest rows of each class
+    meet its total. Extremely randomised trees are fitted to the labeled rows and, with little weight, to these classes.
+    They rank the unlabeled rows again, each row by the trees that were not fitted to it. The next round starts from the
+    mean of this ranking and the mix. The result is the mean over the rounds, with probabilities shifted so that the
+    likeliest classes meet the known totals in every domain.
 
     If all labeled rows are of one class, the four forests separate them from the unlabeled rows. If some of three or
     more classes have no labeled rows, they share one minus the largest probability of the labeled classes, so they get
     the rows that resemble no labeled class. If all rows are labeled, the classifier is the mix of the four forests.
 
-    The same seed gives the same result, for any number of jobs. With many rows a tree is fitted to a sample of them.
+    The same seed gives the same result for any number of jobs. In large tables, each tree is fitted to a sample.
 
     Parameters
     ----------
     n_estimators : int
-        Trees of each forest. If there are more than 800,000 trees times rows, there are fewer trees, but at least 30.
+        Number of trees in each forest. It is reduced, to 30 at least, so that trees times rows do not exceed 800,000.
     n_rounds : int
-        Rounds of self-training; 0 for none. There are none either if one class has all unlabeled rows.
+        Number of rounds of self-training. There are none if one class has all unlabeled rows.
     n_jobs : int or None
-        Trees to fit at a time.
+        Number of trees to fit at a time.
     random_state : int, RandomState or None
         Seed of the forests.
 
     Attributes
     ----------
     probabilities_ : ndarray of shape (n_unlabeled, n_classes)
-        Probabilities of the unlabeled rows, in the order of the rows. The likeliest classes meet the totals; of two
-        classes with one exact total, except for rows with equal votes at the threshold of 1/2.
+        Probabilities of the unlabeled rows, in the order of the rows. The likeliest classes meet the totals, except
+        that with one exact total of two classes, rows may be tied at the threshold of 1/2.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals, exactly if they are exact and rows
-        count alike. Ties are broken by what the rows contain.
+        A label for every training row: the given label, or a class that meets the totals. Exact totals are met exactly
+        if rows have equal weights. Ties are broken by the content of the rows.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features; only if ``X`` has column names that are all strings.
+        Names of the features, if all column names of ``X`` are strings.
 
     Examples
     --------
@@ -545,19 +222,19 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         X : array-like or data frame of shape (n_rows, n_features)
             Labeled and unlabeled rows together, in any form that `S2OCTClassifier` takes.
         y : array-like of shape (n_rows,)
-            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
-            -1 beside one other label is a class. All rows may be labeled.
+            Labels. NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
+            -1 is a class if there is only one other label. All rows may be labeled.
         totals : mapping of class to count, table by domain and class, or list of these, optional
-            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. All classes
-            but one are enough.
+            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. One class
+            may be omitted.
         population_totals : mapping of class to count, table by domain and class, or list of these, optional
-            The same for all rows, the labeled ones included.
+            The same for all rows, including the labeled ones.
         domains : array-like of shape (n_rows,), column name, or list of these, optional
-            The domain of each row, for totals by domain; a list if there are several margins.
+            The domain of each row, for totals by domain; a list for several margins.
         as_shares : bool
             Whether totals are shares of the rows of their domain.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Trees draw rows by their weights, and unlabeled rows count with them towards the totals.
+            Weight of each row. Trees draw rows by their weights, and totals are sums of the weights of unlabeled rows.
 
         Returns
         -------
@@ -581,30 +258,32 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count and what is known about them; equal weights are none.
-
-        Raises `GuideStopped` after the deadline.
-        """
-        n_rounds = whole_from(0).read("n_rounds", self.n_rounds)
-        n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), max(30, TREES_TIMES_ROWS / len(rows))))
+        """Fit to the rows that count; pass equal weights as none. Raises `GuideStopped` after the deadline."""
+        params, n_rounds = DEFAULTS, whole_from(0).read("n_rounds", self.n_rounds)
+        most_trees = max(params.fewest_trees, params.trees_times_rows / len(rows))
+        n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), most_trees))
         rng = check_random_state(self.random_state)
-        # How the user arranged the table must not change what is drawn at random.
+        # The arrangement of the table must not change what is drawn at random.
         order = _order_of(rows, known, deadline)
         rows, arranged = order.arranged(rows[order.rows]), known.arranged(order.rows, order.classes)
-        widening = Widening.of(rows, rng, deadline)
+        widening = Widening.of(rows, rng, deadline, params)
         fitting = SelfTraining(
             widening.transform(rows, np.flatnonzero(arranged.is_labeled), deadline),
             widening.transform(rows, np.flatnonzero(~arranged.is_labeled), deadline),
             rows.shape[1],
             arranged,
-            Grower(n_trees, rng, self.n_jobs, deadline),
+            Grower(n_trees, rng, self.n_jobs, deadline, params),
         )
         fitting.run(n_rounds)
         self.classes_ = known.classes
-        self._order, self._widening, self._members = order, widening, tuple(fitting.members)
-        self._multipliers = multipliers_for_new_rows(fitting.ranking, arranged)
+        self._order, self._widening, self._forests = order, widening, tuple(fitting.forests)
+        self._multipliers = multipliers_for_new_rows(scores_of(fitting.ranking), arranged, BEYOND)
         result = settled(fitting.ranking, arranged)
-        self._multipliers_of_domains = _filled_up(result.multipliers, self._multipliers, arranged)
+        self._multipliers_of_domains = result.multipliers
+        if len(arranged.targets.margins) == 1:
+            # A domain without an unlabeled row has the multipliers of all domains.
+            is_empty = np.bincount(arranged.targets.margins[0].codes, minlength=len(result.multipliers)) == 0
+            self._multipliers_of_domains = np.where(is_empty[:, None], self._multipliers, result.multipliers)
         labeled, unlabeled = (order.rows[part] for part in (arranged.is_labeled, ~arranged.is_labeled))
         self._held_out = None if fitting.held_out is None else self._by_class(fitting.held_out)[np.argsort(labeled)]
         self.probabilities_ = self._by_class(result.probabilities)[np.argsort(unlabeled)]
@@ -612,7 +291,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def _by_class(self, votes: FloatArray) -> FloatArray:
-        """Votes or probabilities with the classes as the user has them; of two classes, one column is the second."""
+        """Votes or probabilities with the user's order of classes; a single column is the second of two classes."""
         if votes.shape[1] > 1:
             return np.ascontiguousarray(votes[:, np.argsort(self._order.classes)])
         return votes if self._order.classes[0] == 0 else 1 - votes
@@ -620,9 +299,9 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities of new rows.
 
-        They are the mix of the first forests and of the forests of the rounds, half each, shifted so that the totals
-        over all domains would be met in the fit. The unlabeled rows of the fit are no new rows for the latter: see
-        ``probabilities_``.
+        The first forests and those of the rounds count half each; probabilities are shifted so that the totals over
+        all domains are met in the fit. The forests of the rounds have seen the unlabeled rows of the fit: use
+        ``probabilities_`` for these.
 
         Parameters
         ----------
@@ -640,17 +319,21 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     def _probabilities_of(self, rows: FloatArray, domains: IntArray | None = None) -> FloatArray:
         """Class probabilities of rows of features.
 
-        ``domains`` are those of each row in each margin, if they are known, counted over the domains of all margins.
+        ``domains`` are the known domains of each row in each margin, numbered over the domains of all margins.
         """
         wide = self._widening.transform(self._order.arranged(rows))
         votes = np.zeros((len(wide), 1 if len(self.classes_) == 2 else len(self.classes_)))
-        for member in self._members:
-            votes += member.share * member.votes(wide, self.n_jobs)
+        for forest in self._forests:
+            votes += forest.share * forest.votes(wide, self.n_jobs)
+        # One multiplier per class, or one per row and class.
         own = self._multipliers if domains is None else self._multipliers_of_domains[domains].sum(axis=0)
-        return self._by_class(shifted_probabilities(votes, own))
+        scores = scores_of(votes)
+        if scores.shape[1] > 1:
+            return self._by_class(np.asarray(softmax(scores + own, axis=1)))
+        return self._by_class(two_columns(scores[:, 0] - (own[..., 0] - own[..., 1])))
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
@@ -664,3 +347,362 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         """
         codes = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[codes])
+
+
+class SelfTraining:
+    """Self-training in progress: ``ranking`` has the current votes on the unlabeled rows.
+
+    ``held_out`` has the mean votes of the first forests on the labeled rows, each by the trees that have not seen it;
+    None if only one class is labeled.
+
+    ``labeled`` and ``unlabeled`` are rows of ``n_features`` features and their principal components. The amount of work
+    is fixed; only the deadline of ``grower`` ends it sooner, with `GuideStopped`.
+    """
+
+    def __init__(
+        self, labeled: Float32Array, unlabeled: Float32Array, n_features: int, known: Known, grower: Grower
+    ) -> None:
+        self.labeled, self.unlabeled, self.n_features = labeled, unlabeled, n_features
+        self.known, self.grower, self.n_classes = known, grower, known.targets.n_classes
+        self.params = grower.params
+        self.missing = known.unlabeled_classes
+        self.has_several = int((~self.missing).sum()) > 1
+        self.weights = known.known_share_weights()
+        self.forests: list[Forest] = []
+        self.ranking = np.empty((0, 1 if self.n_classes == 2 else self.n_classes))
+        self.held_out: FloatArray | None = None
+
+    def run(self, n_rounds: int) -> None:
+        """Fit and mix the first forests, then run the rounds."""
+        kinds = self.params.kinds(self.n_features, self.labeled.shape[1])
+        forests, rankings, losses, unseen = zip(*(self._first(*kind) for kind in kinds), strict=True)
+        self.held_out = np.mean(unseen, axis=0) if self.has_several else None
+        shares = _shares(np.array(losses), self.params.even_share)
+        opening = [replace(forest, share=float(share)) for forest, share in zip(forests, shares, strict=True)]
+        first = (shares @ np.array(rankings).reshape(len(shares), -1)).reshape(rankings[0].shape)
+        self.ranking, self.forests = first, opening
+        if not self.known.leaves_choice:
+            return
+        mixed, again = [], []
+        for _ in range(n_rounds):
+            forest, ranking = self._again()
+            again.append(replace(forest, share=0.5 / n_rounds))
+            mixed.append(0.5 * first + 0.5 * ranking)
+            self.ranking = mixed[-1]
+        if again:
+            self.ranking = np.mean(mixed, axis=0)
+            self.forests = [*again, *(replace(forest, share=0.5 * forest.share) for forest in opening)]
+
+    def _first(self, splitter: Splitter, n_columns: int, n_tried: int) -> tuple[Forest, FloatArray, float, FloatArray]:
+        """A forest of the labeled rows, its votes on the unlabeled rows, and its log loss and votes on held-out labels.
+
+        If all labeled rows are of one class, the forest separates labeled from unlabeled rows, which vote evenly for
+        all classes without labels; its loss is 0.
+        """
+        n, rows, weights = len(self.labeled), self.labeled, self.weights
+        votes = as_votes(self.known.labeled_codes, self.n_classes)
+        if not self.has_several:
+            rows = np.concatenate([self.labeled, self.unlabeled])
+            others = as_votes(np.flatnonzero(self.missing), self.n_classes).mean(axis=0, keepdims=True)
+            votes = np.concatenate([votes, np.repeat(others, len(self.unlabeled), axis=0)])
+            weights = np.append(self.known.labeled_weights, self._relative_sizes())
+        forest, unseen = self.grower.grow(rows[:, :n_columns], votes, weights, splitter, n_tried)
+        if not self.has_several:
+            return forest, unseen[n:], 0.0, unseen[:n]
+        likely = np.clip(unseen, self.params.least_unseen, 1 - self.params.least_unseen)
+        of_label = np.where(votes == 1, likely, 1 - likely)[:, 0] if self.n_classes == 2 else likely[votes == 1]
+        forest = replace(forest, missing=self.missing)
+        return forest, self._votes(forest), -float(self.weights @ np.log(of_label)), unseen
+
+    def _again(self) -> tuple[Forest, FloatArray]:
+        """A forest of the labeled rows and the classes that the current votes assign, and its votes."""
+        n, m = len(self.labeled), len(self.unlabeled)
+        found = settled(self.ranking, self.known)
+        learned = np.sort(self.grower.rng.permutation(m)[: self.params.most_unlabeled])
+        rows = np.concatenate([self.labeled, self.unlabeled[learned]])
+        codes = np.append(self.known.labeled_codes, found.classes[learned])
+        certainty = (self._lead(found.probabilities) * self._relative_sizes())[learned]
+        # The small constant keeps rows in the sample of which no tree is certain.
+        of_unlabeled = self.params.unlabeled_weight * certainty + 1e-6
+        weights = np.append(self.params.labeled_weight * self.known.labeled_weights, of_unlabeled)
+        votes = as_votes(codes, self.n_classes)
+        forest, unseen = self.grower.grow(rows, votes, weights, "random", math.isqrt(rows.shape[1]))
+        if len(learned) == m:
+            return forest, unseen[n:]
+        ranking = self._votes(forest)
+        ranking[learned] = unseen[n:]
+        return forest, ranking
+
+    def _votes(self, forest: Forest) -> FloatArray:
+        """Votes on each unlabeled row, by all trees."""
+        return forest.votes(self.unlabeled, self.grower.n_jobs, self.grower.deadline)
+
+    def _lead(self, probabilities: FloatArray) -> FloatArray:
+        """Difference between the probabilities of the two likeliest classes of each row."""
+        if self.known.n_second is not None:
+            return np.abs(2 * probabilities[:, 1] - 1)
+        ascending = np.sort(probabilities, axis=1)
+        return np.asarray(ascending[:, -1] - ascending[:, -2])
+
+    def _relative_sizes(self) -> FloatArray:
+        """What each unlabeled row counts, relative to the mean."""
+        sizes = self.known.unlabeled_sizes
+        return sizes / sizes.mean() if sizes.any() else sizes
+
+
+def _shares(losses: FloatArray, even_share: float) -> FloatArray:
+    """Share of each forest in the mix: partly even, partly by the likelihood of held-out labels."""
+    likelihood = np.exp(losses.min() - losses)
+    return np.asarray(even_share / len(losses) + (1 - even_share) * likelihood / likelihood.sum())
+
+
+def as_votes(codes: IntArray, n_classes: int) -> FloatArray:
+    """All votes for the given classes: shares of the second of two classes, or of each class."""
+    return codes.astype(float)[:, None] if n_classes == 2 else np.eye(n_classes)[codes]
+
+
+def scores_of(votes: FloatArray) -> FloatArray:
+    """Log odds of the second of two classes, or log probabilities, in the order of the votes and always finite."""
+    n_columns = votes.shape[1]
+    if n_columns > 1:
+        return np.asarray(np.log(_LEAST_PROBABILITY + (1 - n_columns * _LEAST_PROBABILITY) * votes))
+    return log_odds(_LEAST_PROBABILITY + (1 - 2 * _LEAST_PROBABILITY) * votes, _LEAST_PROBABILITY)
+
+
+BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1
+"""Log odds that are higher than those of any row."""
+
+
+def settled(votes: FloatArray, known: Known) -> Settled:
+    """Classes of the unlabeled rows by their votes, so that the totals are met."""
+    return settle(scores_of(votes), known, ranking=votes[:, 0], beyond=BEYOND)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees that each give shares of classes in a leaf, in the order in which their votes are added.
+
+    Attributes
+    ----------
+    trees : tuple
+        Trees of scikit-learn.
+    n_columns : int
+        Columns of the votes: 1 for two classes, the share of the second, or else one per class.
+    n_features : int
+        The trees see this many of the widened features, from the first on.
+    share : float
+        Share in the votes on a new row.
+    missing : ndarray of shape (n_classes,), optional
+        Classes of which the forest has seen no row.
+    """
+
+    trees: tuple[Any, ...]
+    n_columns: int
+    n_features: int
+    share: float = 1.0
+    missing: BoolArray | None = None
+
+    def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
+        """Votes on each row, shape (n_rows, n_columns): the mean over all trees."""
+        nodes, seen = self._nodes, rows[:, : self.n_features]
+
+        def mean(part: Float32Array) -> FloatArray:
+            require_time(deadline)
+            return np.asarray(forest_votes(part, *nodes)) / len(self.trees)
+
+        parts = Parallel(n_jobs=n_jobs, require="sharedmem")(
+            delayed(mean)(seen[begin : begin + ROWS_AT_A_TIME]) for begin in range(0, len(rows), ROWS_AT_A_TIME)
+        )
+        votes = np.concatenate(parts) if parts else np.empty((0, self.n_columns))
+        return votes if self.missing is None else with_missing_classes(votes, self.missing)
+
+    @cached_property
+    def _nodes(self) -> tuple[Any, ...]:
+        """The nodes of all trees one after the other: roots, features, thresholds, children and shares.
+
+        Rows have numbers of single precision, so the next lower one is as good a threshold. A leaf leads to itself.
+        """
+        begins = np.cumsum([0, *(tree.node_count for tree in self.trees)])
+        is_leaf = np.concatenate([tree.children_left for tree in self.trees]) < 0
+        features = np.concatenate([tree.feature for tree in self.trees]).astype(np.int32)
+        exact = np.concatenate([tree.threshold for tree in self.trees])
+        thresholds = exact.astype(np.float32)
+        thresholds = np.where(thresholds > exact, np.nextafter(thresholds, np.float32(-np.inf)), thresholds)
+        children = np.concatenate(
+            [
+                begin + np.column_stack([tree.children_left, tree.children_right])
+                for begin, tree in zip(begins, self.trees, strict=False)
+            ]
+        )
+        children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
+        features[is_leaf] = 0
+        values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in self.trees])
+        return begins[:-1], features, thresholds, children.astype(np.int32), values
+
+
+@dataclass(frozen=True, eq=False)
+class Grower:
+    """How many trees a forest has, where its random numbers come from, and when to stop."""
+
+    n_trees: int
+    rng: np.random.RandomState
+    n_jobs: int | None = None
+    deadline: Deadline = NO_DEADLINE
+    params: ForestParams = DEFAULTS
+
+    def grow(
+        self, rows: Float32Array, targets: FloatArray, weights: FloatArray, splitter: Splitter, n_tried: int
+    ) -> tuple[Forest, FloatArray]:
+        """A forest fitted to votes on its rows, and the votes on each row by the trees that have not seen it.
+
+        ``targets`` and the votes have shape (n_rows, n_columns). A tree is fitted to a sample with replacement, drawn
+        by ``weights``; it tries ``n_tried`` features at every split. A row that every tree has seen gets even votes.
+        """
+        odds = np.cumsum(weights)
+        odds /= odds[-1]
+        params, n_columns = self.params, targets.shape[1]
+        size = max(min(len(rows), params.most_cells[splitter] // max(n_tried, params.least_tried)), 2)
+
+        def grown(seed: int) -> tuple[Any, IntArray, FloatArray]:
+            """A tree, the rows that it has not seen, and its votes on them."""
+            require_time(self.deadline)
+            # This generator is many times faster to make than that of ``RandomState(seed)``.
+            random = np.random.RandomState(np.random.PCG64(seed))
+            drawn = np.searchsorted(odds, random.random_sample(size), side="right")
+            times_seen = np.bincount(drawn, minlength=len(rows))
+            tree = fit_tree(rows, targets, times_seen.astype(float), (splitter, n_tried), random, params.most_depth)
+            require_time(self.deadline)
+            unseen = np.flatnonzero(times_seen == 0)
+            if not len(unseen):
+                return tree, unseen, np.empty((0, n_columns))
+            return tree, unseen, np.asarray(tree.predict(rows[unseen])).reshape(len(unseen), -1)
+
+        found = Parallel(n_jobs=self.n_jobs if size >= params.few_rows else 1, require="sharedmem")(
+            delayed(grown)(int(seed)) for seed in self.rng.randint(2**31 - 1, size=self.n_trees)
+        )
+        votes, n_votes = np.zeros(targets.shape), np.zeros((len(rows), 1))
+        for _, unseen, shares in found:
+            votes[unseen] += shares
+            n_votes[unseen] += 1
+        forest = Forest(tuple(tree for tree, _, _ in found), n_columns, rows.shape[1])
+        return forest, np.where(n_votes > 0, votes / np.maximum(n_votes, 1), 1 / max(n_columns, 2))
+
+
+def fit_tree(
+    rows: Float32Array,
+    targets: FloatArray,
+    times: FloatArray,
+    how: tuple[Splitter, int],
+    random: np.random.RandomState,
+    most_depth: int,
+) -> Any:
+    """One tree fitted to votes on rows, each of which counts ``times``; ``how`` is its splitter and features tried.
+
+    With votes of 0 and 1, least squares chooses the cuts of the Gini index, and a leaf's means are its shares.
+    """
+    tree = DecisionTreeRegressor(splitter=how[0], max_features=how[1], max_depth=most_depth, random_state=random)
+    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+        tree.fit(rows, targets, sample_weight=times, check_input=False)
+    return tree.tree_
+
+
+@dataclass(frozen=True, eq=False)
+class Widening:
+    """Maps rows to their features in units of their spread, followed by their principal components.
+
+    ``low`` and ``half_range`` map every feature onto [0, 1] first, because squares of huge values would overflow.
+    ``mean`` and ``spread`` are those of the features in [0, 1]; ``components`` has one principal axis in each row.
+    """
+
+    low: FloatArray
+    half_range: FloatArray
+    mean: FloatArray
+    spread: FloatArray
+    components: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        rows: FloatArray,
+        rng: np.random.RandomState,
+        deadline: Deadline = NO_DEADLINE,
+        params: ForestParams = DEFAULTS,
+    ) -> Widening:
+        """The map for these rows; of many rows, some are drawn for the spread and the components."""
+        n, p = rows.shape
+        low, high = np.full(p, np.inf), np.full(p, -np.inf)
+        for part in _parts(rows, np.arange(n), deadline):
+            low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
+        # Halves are exact, and their difference cannot overflow.
+        half_range = 0.5 * high - 0.5 * low
+        unit = cls(low, np.where(half_range > 0, half_range, 1.0), np.zeros(p), np.ones(p), np.empty((0, p)))
+        most = min(max(CELLS_AT_A_TIME // p, 2), params.component_rows)
+        sample = unit._standard(rows if n <= most else rows[rng.permutation(n)[:most]])
+        mean, spread = sample.mean(axis=0), sample.std(axis=0)
+        spread = np.where(spread > _LEAST_SPREAD, spread, 1.0)
+        require_time(deadline)
+        n_components = min(params.n_components, *sample.shape)
+        with _one_thread():
+            components = randomized_svd((sample - mean) / spread, n_components, n_iter=4, random_state=rng)[2]
+        return cls(unit.low, unit.half_range, mean, spread, components)
+
+    def transform(
+        self, rows: FloatArray, chosen: IntArray | None = None, deadline: Deadline = NO_DEADLINE
+    ) -> Float32Array:
+        """Features, then components, of all rows or the chosen ones, in the type of numbers that trees use."""
+        p = len(self.mean)
+        chosen = np.arange(len(rows)) if chosen is None else chosen
+        wide = np.empty((len(chosen), p + len(self.components)), dtype=np.float32)
+        begin = 0
+        for part in _parts(rows, chosen, deadline):
+            end = begin + len(part)
+            wide[begin:end, :p] = standard = self._standard(part)
+            with _one_thread():
+                wide[begin:end, p:] = standard @ self.components.T
+            begin = end
+        return wide
+
+    def _standard(self, rows: FloatArray) -> FloatArray:
+        # A new row may be as far from the others as floats go.
+        with np.errstate(over="ignore"):
+            unit = (0.5 * rows - 0.5 * self.low) / self.half_range
+        return np.asarray((np.clip(unit, -_FARTHEST, _FARTHEST) - self.mean) / self.spread)
+
+
+def _parts(rows: FloatArray, chosen: IntArray, deadline: Deadline) -> Iterator[FloatArray]:
+    """The chosen rows, some at a time, until the deadline."""
+    step = max(CELLS_AT_A_TIME // rows.shape[1], 1)
+    for begin in range(0, len(chosen), step):
+        require_time(deadline)
+        yield rows[chosen[begin : begin + step]]
+
+
+_BLAS_LOCK = threading.Lock()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: small products take much longer in several if other programs are busy.
+
+    The setting is that of the process. The lock keeps two fits from restoring it in the wrong order.
+    """
+    with _BLAS_LOCK, _thread_pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    # It looks through all libraries of the process, which takes some milliseconds.
+    return ThreadpoolController()
+
+
+def _order_of(rows: FloatArray, known: Known, deadline: Deadline) -> ContentOrder:
+    """The order of rows, columns and classes by their content."""
+    domains = np.full((len(rows), len(known.targets.margins)), -1.0)
+    domains[~known.is_labeled] = np.transpose([margin.codes for margin in known.targets.margins])
+    bounds = np.concatenate([part for margin in known.targets.margins for part in (margin.low, margin.high)])
+    labels = known.labels.codes[:, None] == np.arange(len(known.classes))
+    order = content_order(rows, marks(known.sizes, domains), marks(bounds.T), labels, deadline)
+    require_time(deadline)
+    assert order is not None  # the deadline has not passed
+    return order

@@ -1,7 +1,7 @@
-"""Other classifiers to compare a tree with, as strong as a competent user makes them.
+"""Other classifiers to compare a tree with, as strong as a competent user would make them.
 
-A strong rival knows as much as the tree: its labeled rows are weighted by the known shares of the classes, and its
-threshold is moved until the total is met.
+A strong rival uses the same information as the tree: its labeled rows are weighted by the known shares of the classes,
+and its threshold is moved until the total is met.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.problem.known import Known
 
 N_TREES = 200
-"""Trees of a forest: twice scikit-learn's default."""
+"""Trees in a forest: twice scikit-learn's default."""
 
 
 def usual_rivals(random_state: int = 0) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def usual_rivals(random_state: int = 0) -> dict[str, Any]:
 
 
 def light_rivals(depth: int, random_state: int = 0) -> dict[str, Any]:
-    """Give the usual rivals and two more that need no other package; the decision tree has the given depth."""
+    """The usual rivals and two more that need no other package; the decision tree has the given depth."""
     return usual_rivals(random_state) | {
         "extremely randomised trees": ExtraTreesClassifier(N_TREES, random_state=random_state),
         f"decision tree of depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=random_state),
@@ -48,8 +48,8 @@ def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
     Parameters
     ----------
     classifier : classifier
-        Anything that `PriorCorrectedClassifier` takes and that has scores. A classifier of this package that knows the
-        totals is not weighted again.
+        Any classifier that `PriorCorrectedClassifier` accepts and that has scores. A classifier of this package that
+        knows the totals is not weighted again.
     random_state : int, RandomState or None
         Seed of the order of rows with equal scores.
 

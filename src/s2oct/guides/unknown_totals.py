@@ -1,25 +1,27 @@
-"""Totals that nobody knows, estimated from the unlabeled rows.
+"""Estimate unknown totals from the unlabeled rows.
 
-The assumption: whether a row is labeled depends on its class and on nothing else. Rows of a class then look alike,
-labeled or not, and only the shares of the classes differ. Saerens, Latinne and Decaestecker (2002) estimate such shares
-by expectation-maximisation over the probabilities of a classifier; Alexandari, Kundaje and Shrikumar (2020) show that
-these have to be calibrated on held-out labels, offsets of the classes included.
+The assumption: whether a row is labeled depends only on its class. Labeled and unlabeled rows of a class then look
+alike, and only the shares of the classes differ. Saerens, Latinne and Decaestecker (2002) estimate such shares by
+expectation-maximisation over the probabilities of a classifier; Alexandari, Kundaje and Shrikumar (2020) show that
+these must be calibrated on held-out labels, with an offset for each class.
+
+Top down: `with_estimated_totals` fills in the totals. `held_out_scores` lets forests vote on rows that they have not
+seen, `calibrate` turns votes into likelihoods, and `maximise_shares` finds the shares. All of it is repeated in
+bootstrap replicates, from which `OpenMargin` computes standard errors.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import sklearn
 from scipy.special import log_softmax, softmax
-from sklearn.tree import DecisionTreeRegressor
 
 from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.guides.forest import MOST_DEPTH, MOST_FEATURES, GuideStopped, Splitter, Widening, go_on_until
+from s2oct.guides.forest import DEFAULTS as FOREST
+from s2oct.guides.forest import GuideStopped, Splitter, Widening, fit_tree, require_time
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Margin
@@ -28,7 +30,25 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief, listed
 
 ESTIMATING_SHARE = 0.3
-"""Part of the time limit of a fit in which totals are estimated; it usually takes less than a second."""
+"""Share of a fit's time limit for estimating totals; it usually takes less than a second."""
+
+_FEWEST_TREES = 10
+"""Trees that each forest grows even if time is short."""
+
+_MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
+"""Of the calibration: maximum number of Newton steps, step size at convergence, and precision of a flat prior."""
+
+_MOST_ROUNDS, _ENOUGH = 300, 1e-5
+"""Of the maximisation: maximum number of rounds, and change of a share at convergence."""
+
+_MOST_RAKINGS = 100
+"""Passes in which shares of several margins are raked to the same totals."""
+
+_TINY, _LEAST_SHARE = float(np.finfo(float).tiny), 1e-3
+"""Smallest divisor, and smallest share whose logarithm is taken."""
+
+_FEW = 5
+"""With fewer replicates than this, an estimate counts no more than its prior."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +58,22 @@ class ShareSpec:
     Attributes
     ----------
     n_trees : int
-        Trees of each of the four forests.
+        Number of trees in each of the four forests.
     most_rows : int
-        Labeled rows, and unlabeled rows, that are looked at, at most; if there are more, they are drawn at random.
+        Maximum number of labeled rows, and of unlabeled rows, that are used; more are sampled.
     least_vote : float
-        Votes of 0 and 1 are moved so far inwards, so that one forest that is sure does not decide.
+        Amount by which votes of 0 and 1 are moved inwards, so that one overconfident forest does not decide.
     slope_sd : float
-        How far the slope of the calibration may be from 1: the standard deviation of its prior.
+        Standard deviation of the prior of the calibration slope around 1.
     pseudo_rows : float
-        Rows that are added to each class in the maximisation.
+        Rows added to each class in the maximisation, so that no share is exactly 0.
     spread : float
-        Standard deviation of the prior of the log odds of two classes, which are 0 in its mean. The more uncertain an
-        estimate is, the more it is drawn towards equal shares.
+        Standard deviation of the prior of the log odds of two classes around 0: the more uncertain an estimate is, the
+        more it is shrunk towards equal shares.
     domain_rows : float
-        Rows with the shares of the whole table that are added to every domain.
+        Rows with the shares of the whole table that are added to every domain: small domains borrow strength.
     n_replicates : int
-        Bootstrap replicates behind the standard errors.
+        Number of bootstrap replicates for the standard errors.
     """
 
     n_trees: int = 50
@@ -74,20 +94,20 @@ def with_estimated_totals(
     unseen: FloatArray | None = None,
     spec: ShareSpec | None = None,
 ) -> Known:
-    """Put an estimate in the place of every total that is to be estimated; of all totals if none is given.
+    """Estimate every total that is to be estimated, or all totals if none is given.
 
     Parameters
     ----------
     known : Known
-        What is known. Totals that are stated as ``"estimate"`` are estimated; all others stay.
+        Labels and totals. Totals given as ``"estimate"`` are estimated; all others stay.
     rows : ndarray of shape (n_rows, p)
         Features of the rows that count.
     seed : int
         Seed of forests and replicates.
     deadline : Deadline
-        After it, totals that are to be estimated are left open; where none is given, the labels' shares stay.
+        After it, totals that are to be estimated are left open; if no totals are given, the shares of the labels stay.
     unseen : ndarray of shape (n_rows,), optional
-        What unlabeled rows of a register count that are not among these rows, beside one of their domain.
+        For a register: weight of the unlabeled rows that are not among these rows, assigned to a row of their domain.
     spec : ShareSpec, optional
         How shares are estimated.
     """
@@ -119,7 +139,7 @@ def with_estimated_totals(
 
 
 def _are_guesses(found: list[Shares]) -> bool:
-    """Whether features tell nothing about classes, in the sample or in most of its replicates."""
+    """Whether features are unrelated to the classes, in the sample or in most of its replicates."""
     first, *others = (of.tell_classes_apart for of in found)
     return not first or 2 * sum(others) < len(others)
 
@@ -127,7 +147,7 @@ def _are_guesses(found: list[Shares]) -> bool:
 def _replicates(
     scores: HeldOutScores, margins: list[OpenMargin], rng: np.random.RandomState, spec: ShareSpec, deadline: Deadline
 ) -> list[list[Shares]]:
-    """Shares of each margin: the estimates, and those of bootstrap replicates, fewer if time runs out."""
+    """Shares of each margin: the estimates, then those of bootstrap replicates, fewer if time runs out."""
     found: list[list[Shares]] = []
     for number in range(spec.n_replicates + 1):
         try:
@@ -157,15 +177,15 @@ class HeldOutScores:
     Attributes
     ----------
     codes, weights : ndarray of shape (n,)
-        Class and weight of each labeled row that is looked at.
+        Class and weight of each labeled row in the sample.
     labeled : ndarray of shape (n, n_classes)
         Log votes on these rows, by the trees that have not seen them.
     sizes : ndarray of shape (m,)
-        What each unlabeled row that is looked at counts, 1 in the mean.
+        Weight of each unlabeled row in the sample, relative to the mean.
     unlabeled : ndarray of shape (m, n_classes)
         Log votes on these rows.
     unlabeled_rows : ndarray of shape (m,)
-        Where they are among all rows.
+        Their positions among all rows.
     """
 
     codes: IntArray
@@ -176,7 +196,7 @@ class HeldOutScores:
     unlabeled_rows: IntArray
 
     def redrawn(self, rng: np.random.RandomState | None, spec: ShareSpec, deadline: Deadline) -> Ratios:
-        """Likelihoods of the unlabeled rows in a bootstrap replicate, within classes; as they are without ``rng``."""
+        """Likelihoods of the unlabeled rows in a bootstrap replicate, drawn within classes; in the sample if no rng."""
         n_classes, sizes = self.labeled.shape[1], self.sizes
         chosen = np.arange(len(self.codes))
         if rng is not None:
@@ -191,14 +211,14 @@ class HeldOutScores:
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """How likely each unlabeled row is in each class, as logarithms up to a constant of the row, and what it counts."""
+    """Log likelihood of each unlabeled row in each class, up to a constant of the row, and the weights of the rows."""
 
     log: FloatArray
     sizes: FloatArray
 
     @property
     def tell_classes_apart(self) -> bool:
-        """Whether some row is more likely than another in one class and not as much in the other classes."""
+        """Whether likelihood ratios of the classes differ between rows."""
         return bool(np.ptp(self.log - self.log[:, :1], axis=0).max() > _LOOSE)
 
 
@@ -209,10 +229,10 @@ def held_out_scores(
     spec: ShareSpec | None = None,
     deadline: Deadline = NO_DEADLINE,
 ) -> HeldOutScores:
-    """Grow the four forests of the default guide, with equally many draws of each class, and let them vote.
+    """Grow the four forests of the default guide, with equally many draws from each class, and let them vote.
 
-    A tree draws within classes. If it drew from all rows, a row of a small class would be left out by those trees that
-    happen to have fewer rows of its class, and so would look less like its class than an unlabeled row does.
+    Trees draw within classes. If they drew from all rows, the trees that leave out a row of a small class would have
+    fewer rows of this class, so the row would look less like its class than an unlabeled row does.
     """
     spec = spec or ShareSpec()
     labeled, unlabeled = (
@@ -224,28 +244,20 @@ def held_out_scores(
     seen, others = (widening.transform(rows, chosen, deadline) for chosen in (labeled, unlabeled))
     codes, weights = known.labels.codes[labeled], known.sizes[labeled]
     p, width, n_classes = rows.shape[1], seen.shape[1], len(known.classes)
-    kinds: tuple[tuple[Splitter, int, int], ...] = (
-        ("best", p, math.isqrt(p)),
-        ("random", p, math.isqrt(p)),
-        ("random", width, math.isqrt(width)),
-        ("best", p, min(p, MOST_FEATURES)),
-    )
-    # All forests together have half of the time that is left: each gets its part of that.
+    kinds = FOREST.kinds(p, width)
+    # All forests together have half of the remaining time; each gets its part of that.
     parts = 0.5 / (1 - 0.5 * np.arange(len(kinds)) / len(kinds)) / len(kinds)
     votes = [
         _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, (deadline, part))
         for (kind, n, n_tried), part in zip(kinds, parts.tolist(), strict=True)
     ]
-    # With many classes, less is moved: at least half of the votes stays.
+    # With many classes, votes are moved less: at least half of them stays.
     least = min(spec.least_vote, 0.5 / n_classes)
     of_labeled, of_others = (
         np.log(least + (1 - n_classes * least) * np.mean(part, axis=0)) for part in zip(*votes, strict=True)
     )
     sizes = known.sizes[unlabeled]
     return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, unlabeled)
-
-
-_FEWEST_TREES = 10
 
 
 def _votes(
@@ -259,7 +271,7 @@ def _votes(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows.
 
-    ``time`` is the deadline and the part of the time until then in which trees are grown; a few are grown in any case.
+    ``time`` is the deadline, and the part of the remaining time for growing trees; a few are grown in any case.
     """
     deadline, part = time
     until = deadline.within(part * deadline.seconds_left)
@@ -274,7 +286,7 @@ def _votes(
     )
     n_grown = 0
     for seed in rng.randint(2**31 - 1, size=spec.n_trees):
-        go_on_until(deadline)
+        require_time(deadline)
         if n_grown >= _FEWEST_TREES and until.passed:
             break
         n_grown += 1
@@ -283,7 +295,7 @@ def _votes(
         for of_class, cumulated in zip(members, odds, strict=True):
             drawn = np.searchsorted(cumulated, random.random_sample(size), side="right")
             times += np.bincount(of_class[np.minimum(drawn, len(of_class) - 1)], minlength=len(codes))
-        tree = _grown(seen, targets, times, how, random)
+        tree = fit_tree(seen, targets, times, how, random, FOREST.most_depth)
         unseen = np.flatnonzero(times == 0)
         if len(unseen):
             of_seen[unseen] += tree.predict(seen[unseen]).reshape(-1, n_classes)
@@ -294,27 +306,14 @@ def _votes(
     return held_out, of_others / n_grown
 
 
-def _grown(
-    rows: Float32Array, targets: FloatArray, times: FloatArray, how: tuple[Splitter, int], random: np.random.RandomState
-) -> Any:
-    splitter, n_tried = how
-    tree = DecisionTreeRegressor(splitter=splitter, max_features=n_tried, max_depth=MOST_DEPTH, random_state=random)
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        tree.fit(rows, targets, sample_weight=times, check_input=False)
-    return tree.tree_
-
-
-_MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
-
-
 def calibrate(
     scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd: float, deadline: Deadline = NO_DEADLINE
 ) -> tuple[float, FloatArray]:
-    """Find slope and offsets with which held-out scores are most likely, given the classes.
+    """Find the slope and offsets that make held-out scores most likely, given the classes.
 
-    The probability of class k is proportional to its share among these rows times ``exp(slope * score_k + offset_k)``,
-    so that the latter is the likelihood of a row in the class, up to a constant of the row. The slope has a normal
-    prior around 1. A slope below 0 says that the scores tell nothing: slope and offsets are then 0.
+    The probability of class k is proportional to its share among these rows times ``exp(slope * score_k + offset_k)``.
+    The exponential is thus the likelihood of a row in the class, up to a constant of the row. The slope has a normal
+    prior around 1. A negative slope means that the scores are uninformative: slope and offsets are then 0.
 
     Parameters
     ----------
@@ -331,7 +330,7 @@ def calibrate(
     shares = np.bincount(codes, weights=weights, minlength=n_classes) / weights.sum()
     # The slope, and the offset of each class but the first.
     prior_mean = np.array([1.0, *np.zeros(n_classes - 1)])
-    # The little that is added for offsets keeps them finite where the scores separate the classes.
+    # A small precision keeps offsets finite if the scores separate the classes.
     precision = np.array([slope_sd**-2, *np.full(n_classes - 1, _LOOSE)])
     given = np.column_stack([scores[np.arange(n), codes], np.eye(n_classes)[codes, 1:]])
 
@@ -343,7 +342,7 @@ def calibrate(
     found = prior_mean
     loss, likely = value(found)
     for _ in range(_MOST_STEPS):
-        go_on_until(deadline)
+        require_time(deadline)
         scored = likely * scores
         mean = np.column_stack([scored.sum(axis=1), likely[:, 1:]])
         gradient = weights @ (mean - given) + precision * (found - prior_mean)
@@ -366,9 +365,6 @@ def calibrate(
     return float(found[0]), np.array([0.0, *found[1:]])
 
 
-_ENOUGH, _MOST_ROUNDS = 1e-5, 300
-
-
 def maximise_shares(
     ratios: Ratios,
     codes: IntArray,
@@ -377,10 +373,10 @@ def maximise_shares(
     start: FloatArray | None = None,
     deadline: Deadline = NO_DEADLINE,
 ) -> FloatArray:
-    """Find the shares of the classes in each domain under which its rows are most likely, shape (n_domains, n_classes).
+    """Find the class shares of each domain that make its rows most likely, shape (n_domains, n_classes).
 
-    Expectation-maximisation: a row is shared among the classes in proportion to share times likelihood, and the new
-    shares are what the classes got.
+    Expectation-maximisation: each row is divided among the classes in proportion to share times likelihood, and the new
+    shares are the sums over the rows.
 
     Parameters
     ----------
@@ -391,7 +387,7 @@ def maximise_shares(
     prior : ndarray of shape (n_domains, n_classes)
         Rows that are added to each class.
     fixed : ndarray of shape (n_domains, n_classes)
-        Known shares, which stay; NaN where a share is to be found.
+        Known shares, which stay; NaN where a share is to be estimated.
     start : ndarray of shape (n_domains, n_classes), optional
         Where to begin; the shares of the prior if None.
     deadline : Deadline
@@ -399,17 +395,17 @@ def maximise_shares(
     """
     likelihoods = np.exp(ratios.log - ratios.log.max(axis=1, keepdims=True))
     is_free = np.isnan(fixed)
-    room = np.maximum(1.0 - np.where(is_free, 0.0, fixed).sum(axis=1, keepdims=True), 0.0)
+    remaining = _remaining_share(fixed)
 
     def scaled(parts: FloatArray) -> FloatArray:
         free = np.where(is_free, parts, 0.0)
-        return np.where(is_free, room * free / np.maximum(free.sum(axis=1, keepdims=True), _TINY), fixed)
+        return np.where(is_free, remaining * free / np.maximum(free.sum(axis=1, keepdims=True), _TINY), fixed)
 
     shares = scaled(prior if start is None else start)
     for _ in range(_MOST_ROUNDS):
-        go_on_until(deadline)
+        require_time(deadline)
         joint = likelihoods * shares[codes]
-        # A row that no class with a positive share explains says nothing.
+        # A row without any likely class of positive share is uninformative.
         parts = (joint * (ratios.sizes / np.maximum(joint.sum(axis=1), _TINY))[:, None]).T
         got = np.array([np.bincount(codes, weights=part, minlength=len(prior)) for part in parts]).T
         better = scaled(got + prior)
@@ -419,11 +415,13 @@ def maximise_shares(
     return shares
 
 
-_TINY, _LEAST_SHARE, _FEW = float(np.finfo(float).tiny), 1e-3, 5
+def _remaining_share(fixed: FloatArray) -> FloatArray:
+    """Share of each domain that the known shares leave to the other classes, shape (n_domains, 1)."""
+    return np.asarray(np.maximum(1.0 - np.where(np.isnan(fixed), 0.0, fixed).sum(axis=1, keepdims=True), 0.0))
 
 
 def _filled(place: int, found: FloatArray, known: Known) -> Cells:
-    """A margin with shares and standard errors, shape (2, n_domains, n_classes), for what is to be estimated."""
+    """The given totals of a margin, completed by shares and standard errors, shape (2, n_domains, n_classes)."""
     table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
     of_domain = {text_of(domain): found[:, k] for k, domain in enumerate(margin.domains)}
     nothing = np.full(found[:, 0].shape, np.nan)
@@ -437,14 +435,11 @@ def _filled(place: int, found: FloatArray, known: Known) -> Cells:
     }
 
 
-_MOST_RAKINGS = 100
-
-
 def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
-    """The same with shares under which all margins have the same totals of the classes.
+    """Make all margins agree on the totals of the classes.
 
-    A class has the total of a margin that knows it, or else the mean of the margins' estimates. The estimates of each
-    margin are raked to these totals: scaled by class and by domain in turns.
+    A class has the total of a margin in which it is known, or else the mean of the margins' estimates. The estimates of
+    each margin are raked to these totals: scaled by class and by domain in turn.
     """
     if len(settled) == 1:
         return settled
@@ -474,14 +469,14 @@ def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
 
 
 def _total(given: Any, share: float, se: float) -> Any:
-    """What is given for a cell, or its estimate; None where nothing is left to estimate, so that it follows."""
+    """The given total of a cell, or its estimate; None if it follows from the others."""
     if not is_to_estimate(given):
         return given
     return None if np.isnan(share) else EstimatedShare(float(share), float(se))
 
 
 def _known_shares(margin: Margin, domain: int, entries: dict[Any, Any], classes: list[Any]) -> FloatArray:
-    """Shares of the classes of a domain that are known, or the middle of their bounds; NaN for the others."""
+    """Known shares of the classes of a domain, or the middle of their bounds; NaN for the others."""
     is_known = np.array([label in entries and not is_to_estimate(entries[label]) for label in classes])
     value, middle = margin.value[domain], 0.5 * (margin.low[domain] + margin.high[domain])
     known = np.where(np.isnan(value), middle, value)
@@ -491,14 +486,14 @@ def _known_shares(margin: Margin, domain: int, entries: dict[Any, Any], classes:
 
 
 def _places(division: Division, margin: Margin) -> IntArray:
-    """The domain of each row among those of the margin; -1 for those that it does not have."""
+    """The domain of each row among those of the margin; -1 if the margin does not have it."""
     place = {text_of(domain): code for code, domain in enumerate(margin.domains.tolist())}
     places = np.array([*(place.get(text_of(domain), UNLABELED) for domain in division.domains), UNLABELED])
     return np.asarray(places[division.codes])
 
 
 class Shares(NamedTuple):
-    """Shares of the classes in all open domains together, shape (1, n_classes), in each of them, and their worth."""
+    """Shares in all open domains together, shape (1, n_classes), and in each; whether features are informative."""
 
     whole: FloatArray
     by_domain: FloatArray
@@ -512,9 +507,9 @@ class OpenMargin:
     Attributes
     ----------
     places : ndarray of shape (n_rows,)
-        Domain of each row among those of the margin; -1 for those that it does not have.
+        Domain of each row among those of the margin; -1 if the margin does not have it.
     fixed : ndarray of shape (n_domains, n_classes)
-        Known shares; NaN where a share is to be found.
+        Known shares; NaN where a share is to be estimated.
     """
 
     places: IntArray
@@ -530,13 +525,13 @@ class OpenMargin:
 
     @property
     def is_open(self) -> BoolArray:
-        """Whether each domain has two classes or more to be estimated; a single one follows from the others."""
+        """Whether each domain has at least two classes to estimate; a single one follows from the others."""
         return np.asarray(np.isnan(self.fixed).sum(axis=1) > 1)
 
     def shares(
         self, ratios: Ratios, scores: HeldOutScores, start: Shares | None, spec: ShareSpec, deadline: Deadline
     ) -> Shares:
-        """The shares under which the rows of the open domains are most likely; those of each are drawn to the whole."""
+        """The shares that make the rows of the open domains most likely, shrunk towards those of all together."""
         domains, fixed = np.flatnonzero(self.is_open), self.fixed[self.is_open]
         places = self.places[scores.unlabeled_rows]
         here = np.isin(places, domains)
@@ -552,7 +547,7 @@ class OpenMargin:
         return Shares(whole, by_domain, tells)
 
     def settled(self, found: list[Shares], scores: HeldOutScores, spec: ShareSpec) -> FloatArray:
-        """Shares and their standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
+        """Shares and standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
         n_labels = np.bincount(scores.codes, minlength=self.fixed.shape[1])
         settled, is_open = np.full((2, *self.fixed.shape), np.nan), self.is_open
         if not is_open.any():
@@ -565,19 +560,19 @@ class OpenMargin:
         return settled
 
     def guessed(self) -> FloatArray:
-        """What is said where features tell nothing, in the form of `settled`: any shares are as likely as any others.
+        """Mean and standard deviation of uniformly distributed shares, in the form of `settled`.
 
-        This is the uniform distribution over the shares of the open classes.
+        They are used if features are unrelated to the classes.
         """
         is_free, is_open = np.isnan(self.fixed), self.is_open[:, None]
         n_free = np.maximum(is_free.sum(axis=1, keepdims=True), 1)
-        room = np.maximum(1.0 - np.where(is_free, 0.0, self.fixed).sum(axis=1, keepdims=True), 0.0)
-        se = room * np.sqrt((n_free - 1) / (n_free + 1)) / n_free
-        guessed = np.array([np.where(is_free, room / n_free, self.fixed), np.where(is_free, se, 0.0)])
+        remaining = _remaining_share(self.fixed)
+        se = remaining * np.sqrt((n_free - 1) / (n_free + 1)) / n_free
+        guessed = np.array([np.where(is_free, remaining / n_free, self.fixed), np.where(is_free, se, 0.0)])
         return np.where(is_open, guessed, np.nan)
 
     def _together(self, scores: HeldOutScores) -> FloatArray:
-        """Shares that are known in every open domain, and so of them together, shape (1, n_classes)."""
+        """Shares of all open domains together that are known because they are known in each, shape (1, n_classes)."""
         places = self.places[scores.unlabeled_rows]
         rows_of = np.bincount(places + 1, weights=scores.sizes, minlength=len(self.fixed) + 1)[1:][self.is_open, None]
         fixed = self.fixed[self.is_open]
@@ -593,25 +588,24 @@ def _settled(
 ) -> FloatArray:
     """Shares and standard errors, shape (2, n_domains, n_classes), from the estimates of all replicates.
 
-    On the scale of logarithms, an estimate is the mean of a normal distribution. Its variance is that of the
-    replicates, and more for small numbers of labels, which vary less than they should when they are drawn again. The
-    prior has equal shares in its mean. ``of_all`` are shares of all domains before and after this; domains move as they
-    do.
+    Log shares are normally distributed. Their variance is that of the replicates, plus a term for small numbers of
+    labels, which vary too little when redrawn. The prior mean is equal shares. ``of_all`` are the shares of all domains
+    together before and after shrinking; each domain shifts as they do.
     """
     is_free = np.isnan(fixed)
     n_free = is_free.sum(axis=1, keepdims=True)
-    room = np.maximum(1.0 - np.where(is_free, 0.0, fixed).sum(axis=1, keepdims=True), 0.0)
+    remaining = _remaining_share(fixed)
 
     def centred(shares: FloatArray) -> FloatArray:
         logs = np.where(is_free, np.log(np.maximum(shares, _LEAST_SHARE)), 0.0)
         return np.asarray(np.where(is_free, logs - logs.sum(axis=-1, keepdims=True) / n_free, 0.0))
 
     by_labels = np.where(is_free, 1.0 / np.maximum(n_labels, 1), 0.0)
-    # Log shares of n classes with independent errors, less their mean, have this part of the errors' variance.
+    # Log shares of n classes with independent errors, minus their mean, have this part of the errors' variance.
     part = 1 - 1 / n_free
     prior = 0.5 * spec.spread**2 * part
     variance = (1 - 2 / n_free) * by_labels + by_labels.sum(axis=1, keepdims=True) / n_free**2
-    # Without replicates to speak of, an estimate counts no more than the prior.
+    # With very few replicates, an estimate counts no more than the prior.
     variance += centred(replicates[1:]).var(axis=0) if len(replicates) > _FEW else np.broadcast_to(prior, fixed.shape)
     logs = centred(replicates[0])
     if of_all is None:
@@ -623,4 +617,4 @@ def _settled(
     error = variance * prior / (variance + prior) / part
     in_all = (shares**2 * error).sum(axis=1, keepdims=True)
     se = shares * np.sqrt((1 - 2 * shares) * error + in_all)
-    return np.array([np.where(is_free, room * shares, fixed), np.where(is_free, room * se, 0.0)])
+    return np.array([np.where(is_free, remaining * shares, fixed), np.where(is_free, remaining * se, 0.0)])

@@ -1,11 +1,11 @@
-"""Any classifier with probabilities, made to meet the totals: by its most likely rows, or by corrected priors."""
+"""Wrappers that give known totals to any classifier: by the rows with the highest scores, or by class weights."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -14,48 +14,47 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.known_total import KnownTotalClassifier, predicted_codes, weight_keyword
-from s2oct.guides.meeting_totals import Assigned, log_odds, meet_totals, overall, top_rows
+from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, settle, two_columns
 from s2oct.problem.known import Known
-
-# Any classifier with its scores shifted until the known totals are met.
 
 _LEAST_PROBABILITY = 1e-12
 """Probabilities are kept this far from 0 and 1, so that their logarithms are finite."""
 
 
 class TopTotalClassifier(KnownTotalClassifier):
-    """Any classifier with its scores shifted until the known totals are met.
+    """Wrap any classifier, and shift its scores until the known totals are met.
 
-    Of two classes, the unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New
+    With two classes, the unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New
     rows are classified by the threshold between the last of these rows and the next one. With more classes, or totals
-    by domain, each class of each domain has a multiplier, which is added to the scores of the class; a row gets the
-    class with the highest sum. New rows are classified by the multipliers of the totals over all domains.
+    by domain, each class of each domain has a multiplier that is added to the scores of the class; a row gets the class
+    with the highest sum. New rows are classified by the multipliers for the totals over all domains.
 
-    The strongest form of most classifiers is ``TopTotalClassifier(PriorCorrectedClassifier(classifier))``: the labeled
-    rows are weighted by the known shares, and the threshold is moved until the total is met.
+    Most classifiers are strongest as ``TopTotalClassifier(PriorCorrectedClassifier(classifier))``: the labeled rows are
+    weighted by the known shares, and the threshold is moved until the total is met.
 
     Parameters
     ----------
     estimator : classifier
-        Anything with ``predict_proba`` or ``decision_function``. A `PriorCorrectedClassifier` gets the totals, too.
+        Any classifier with ``predict_proba`` or ``decision_function``. A `PriorCorrectedClassifier` also receives the
+        totals.
     random_state : int, RandomState or None
-        Seed of the order of unlabeled rows with equal scores, from which ``transduction_`` takes as many as the total
-        needs.
+        Seed of the order of tied unlabeled rows, of which ``transduction_`` takes as many as the total needs.
 
     Attributes
     ----------
     estimator_ : classifier
         The fitted classifier.
     threshold_ : float
-        Of two classes, score above which a new row is ``classes_[1]``; log odds where the classifier has probabilities.
+        With two classes, the score above which a new row is ``classes_[1]``: log odds if the classifier has
+        probabilities.
     multipliers_ : ndarray of shape (n_classes,)
         What is added to the scores of the classes for a new row.
     probabilities_ : ndarray of shape (n_unlabeled, n_classes)
         Probabilities of the unlabeled rows, with the multipliers of their domains. The likeliest classes meet the
-        totals; of two classes with one exact total, except for rows with equal scores at the threshold.
+        totals, except that with one exact total of two classes, rows may be tied at the threshold.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept; it meets the totals, exactly if they
-        are exact and rows count alike. Ties are broken at random.
+        A label for every training row: the given label, or a class that meets the totals. Exact totals are met exactly
+        if rows have equal weights. Ties are broken at random.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -82,27 +81,16 @@ class TopTotalClassifier(KnownTotalClassifier):
             weights = known.weights
             self._fit_estimator(X, labels, None if weights is None else weights[self._fitted_rows(labels)])
         unlabeled = np.flatnonzero(~labels.is_labeled)
-        n_columns = () if len(labels.classes) == 2 else (len(labels.classes),)
-        scores = self._scores(_safe_indexing(X, unlabeled)) if len(unlabeled) else np.empty((0, *n_columns))
-        codes = self._settle(scores, known.unless_equal)
-        self.transduction_ = labels.completed(codes)
-
-    def _settle(self, scores: FloatArray, known: Known) -> IntArray:
-        """Set the multipliers and the probabilities of the unlabeled rows; returns their classes."""
-        rng = check_random_state(self.random_state)
-        if known.n_second is not None:
-            self.threshold_ = top_threshold(scores, known.n_second)
-            self.multipliers_ = np.array([self.threshold_, 0.0])
-            self.probabilities_ = _two_columns(scores - self.threshold_)
-            return top_rows(scores, known.n_second, rng)
-        scores = scores if scores.ndim == 2 else np.column_stack([np.zeros(len(scores)), scores])
-        assigned = _in_random_order(scores, known, rng)
-        together = meet_totals(scores, known.unlabeled_sizes, overall(known.targets))
-        self.multipliers_ = together.multipliers[0][0]
-        if known.targets.n_classes == 2:
+        scores = np.empty((0, 1 if len(labels.classes) == 2 else len(labels.classes)))
+        if len(unlabeled):
+            scores = self._scores(_safe_indexing(X, unlabeled)).reshape(len(unlabeled), -1)
+        known = known.unless_equal
+        found = settle(scores, known, rng=check_random_state(self.random_state))
+        self.probabilities_ = found.probabilities
+        self.multipliers_ = multipliers_for_new_rows(scores, known)
+        if len(labels.classes) == 2:
             self.threshold_ = float(self.multipliers_[0] - self.multipliers_[1])
-        self.probabilities_ = np.asarray(softmax(assigned.shifted, axis=1))
-        return assigned.classes
+        self.transduction_ = labels.completed(found.classes)
 
     def _scores(self, X: Any) -> FloatArray:
         """Log odds of the second of two classes or log probabilities, or the classifier's own decision function."""
@@ -118,7 +106,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         )
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores with the multipliers: of two classes, the score above the threshold, positive for ``classes_[1]``.
+        """Scores with multipliers: with two classes, the score minus the threshold, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -135,7 +123,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         return scores - self.threshold_ if scores.ndim == 1 else scores + self.multipliers_
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row, by the threshold or the multipliers.
+        """Predict the class of each row, by the threshold or the multipliers.
 
         Parameters
         ----------
@@ -152,7 +140,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """The wrapped classifier's probabilities with their scores shifted, so that the likeliest class is predicted.
+        """Probabilities of the wrapped classifier with shifted scores; the likeliest class is the predicted one.
 
         Parameters
         ----------
@@ -165,36 +153,7 @@ class TopTotalClassifier(KnownTotalClassifier):
             Probabilities of ``classes_``.
         """
         scores = self.decision_function(X)
-        return _two_columns(scores) if scores.ndim == 1 else np.asarray(softmax(scores, axis=1))
-
-
-def _in_random_order(scores: FloatArray, known: Known, rng: np.random.RandomState) -> Assigned:
-    """Classes that meet the totals, with the rows in random order, so that ties are broken at random."""
-    order = rng.permutation(len(scores))
-    shuffled = meet_totals(scores[order], known.unlabeled_sizes[order], known.targets.of_rows(order))
-    back = np.argsort(order)
-    return Assigned(shuffled.classes[back], shuffled.multipliers, shuffled.shifted[back])
-
-
-def _two_columns(scores: FloatArray) -> FloatArray:
-    """Probabilities of both classes, given the log odds of the second."""
-    second = expit(scores)
-    return np.column_stack([1 - second, second])
-
-
-def top_threshold(scores: FloatArray, n_above: int) -> float:
-    """A threshold with ``n_above`` of the scores above it; 0, the usual threshold, if there are no scores."""
-    if not len(scores):
-        return 0.0
-    descending = np.sort(scores)[::-1]
-    if n_above == 0:
-        return float(descending[0])
-    if n_above == len(descending):
-        return float(np.nextafter(descending[-1], -np.inf))
-    return float(0.5 * descending[n_above - 1] + 0.5 * descending[n_above])
-
-
-# Any classifier, fitted as if its classes had their known shares.
+        return two_columns(scores) if scores.ndim == 1 else np.asarray(softmax(scores, axis=1))
 
 
 def _has_probabilities(self: Any) -> bool:
@@ -202,22 +161,22 @@ def _has_probabilities(self: Any) -> bool:
 
 
 def _has_weighted_scores(self: Any) -> bool:
-    """Only weights correct a decision function: it has no shares that could be corrected afterwards."""
+    """Only weights can correct a decision function: it has no shares that could be corrected afterwards."""
     fitted = getattr(self, "estimator_", self.estimator)
     return hasattr(fitted, "decision_function") and weight_keyword(self.estimator) is not None
 
 
 class PriorCorrectedClassifier(KnownTotalClassifier):
-    """Any classifier, with the labeled rows weighted so that the classes have the shares of the known totals.
+    """Wrap any classifier, and weight the labeled rows so that the classes have their known shares.
 
-    The known share of a class is that of its totals over all domains. The weights of a survey multiply these weights.
-    If a classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known
-    shares to those of the fitted rows. The last step of a pipeline gets the weights.
+    The known shares are those of the totals over all domains. Survey weights multiply these class weights. If a
+    classifier takes no ``sample_weight``, its probabilities are corrected instead, by the ratio of the known shares to
+    those of the fitted rows. In a pipeline, the last step gets the weights.
 
     Parameters
     ----------
     estimator : classifier
-        Anything that takes ``sample_weight``, or else has ``predict_proba``.
+        Any classifier that takes ``sample_weight`` or has ``predict_proba``.
 
     Attributes
     ----------
@@ -226,7 +185,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     class_weights_ : ndarray of shape (n_classes,)
         Known share of each class over its share among the rows that were fitted.
     transduction_ : ndarray of shape (n_rows,)
-        A label for every training row, the given ones kept. It meets the totals only roughly.
+        A label for every training row: the given label, or the predicted class. It meets the totals only roughly.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -272,7 +231,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         return np.asarray(np.where(fitted > 0, known, 1.0) / np.where(fitted > 0, fitted, 1.0))
 
     def predict(self, X: Any) -> ObjectArray:
-        """Class label of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
@@ -290,7 +249,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     def _predicted(self, table: Any) -> ObjectArray:
         knows_all = len(self.classes_) == 2 or not self._missing.any()
         if self._reweighted and (knows_all or not _has_probabilities(self)):
-            # Some classifiers give a table of one column.
+            # Some classifiers return a table with one column.
             return np.ravel(self.estimator_.predict(table))
         return np.asarray(self.classes_[self._probabilities(table).argmax(axis=1)])
 
@@ -320,7 +279,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     @available_if(_has_weighted_scores)
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the classifier that was fitted with weights: of two classes, positive for ``classes_[1]``.
+        """Scores of the classifier that was fitted with weights: with two classes, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -330,7 +289,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
-            The scores; with three or more classes, one for each of them.
+            The scores; with three or more classes, one per class.
         """
         check_is_fitted(self)
         return self._class_scores(self._table(X))

@@ -1,4 +1,4 @@
-"""What a tree costs in P2: the rows it assigns, and one term for each part of the objective."""
+"""The cost of a tree in P2: where the tree puts the rows, and one term for each part of the objective."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from s2oct.solvers.model import Block, Costs, ModelBuilder, Rows, Terms, linear_
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import Distances, ObliqueTree
 
-# Where a tree puts the rows of a problem, computed once per candidate.
-
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
@@ -25,10 +23,8 @@ class Assignment:
 
     Attributes
     ----------
-    labeled : Distances
-        How far the labeled rows are from the hyperplanes.
-    unlabeled : Distances
-        The same of the unlabeled rows.
+    labeled, unlabeled : Distances
+        Distances of the labeled and of the unlabeled rows from the hyperplanes.
     """
 
     problem: Problem
@@ -38,7 +34,7 @@ class Assignment:
 
     @classmethod
     def of(cls, problem: Problem, tree: ObliqueTree) -> Assignment:
-        """Measure every row once."""
+        """Compute the distances of all rows once."""
         return cls(problem, tree, tree.distances(problem.X_labeled), tree.distances(problem.X_unlabeled))
 
     @cached_property
@@ -62,7 +58,7 @@ class Assignment:
 
     @property
     def cheapest_leaf(self) -> IntArray:
-        """Position (from the left) of the leaf of its own class where each labeled row costs least, shape (n,)."""
+        """Position (from the left) of the cheapest leaf of each labeled row's own class, shape (n,)."""
         return self._cheapest[0]
 
     @property
@@ -72,7 +68,7 @@ class Assignment:
 
     @cached_property
     def labeled_classes(self) -> IntArray:
-        """Class index that the tree gives each labeled row, shape (n,)."""
+        """Class index that the tree assigns to each labeled row, shape (n,)."""
         return self.tree.predict(self.problem.X_labeled)
 
     @cached_property
@@ -87,23 +83,23 @@ class Assignment:
 
     @cached_property
     def class_counts(self) -> FloatArray:
-        """Unlabeled rows in each class, each counted with its size, shape (n_classes,)."""
+        """Unlabeled rows in each class, weighted by their sizes, shape (n_classes,)."""
         counted = self.problem.unlabeled_size
         return np.bincount(self.unlabeled_classes, weights=counted, minlength=self.problem.n_classes).astype(float)
 
     @property
     def margins(self) -> FloatArray:
-        """Least distance of each unlabeled row from a hyperplane, in units of omega, shape (m,)."""
+        """Smallest distance of each unlabeled row from a hyperplane, in units of omega, shape (m,)."""
         return self.unlabeled.of_rows
 
     def errors_are_within(self, most: float) -> bool:
-        """Whether no labeled row has a larger error at any leaf that it may choose.
+        """Whether every labeled row's error is at most ``most`` at each leaf that it may choose.
 
-        Of two classes these are the leaves of its own. With more, the classes of the leaves are variables of P2, and
-        (boundbeta2) is about every leaf.
+        With two classes these are the leaves of its own class. With more, the classes of the leaves are variables of
+        P2, and (boundbeta2) applies to every leaf.
         """
         depth = self.tree.topology.depth
-        # Far from all hyperplanes there is nothing to add up: a branch error is at most 1 more than the distance.
+        # A branch error is at most the distance plus 1, so leaf errors are needed only for large distances.
         if depth * (1 + float(self.labeled.largest.max(initial=0.0))) <= most:
             return True
         may_choose = self.is_own_leaf if self.tree.topology.n_classes == 2 else True
@@ -127,15 +123,12 @@ def leaf_errors(topology: Topology, values: FloatArray) -> FloatArray:
 
 
 def sum_of_errors(sizes: FloatArray, errors: FloatArray) -> float:
-    """Errors of labeled rows, each times the size of its row.
+    """Sum of the errors of labeled rows, weighted by their sizes.
 
     A row of size 0 costs nothing, even if no leaf has its class and its error is infinite.
     """
     counts = sizes > 0
     return float(sizes[counts] @ errors[counts])
-
-
-# The cost of a tree as a sum of terms: labels and totals.
 
 
 @dataclass(frozen=True)
@@ -153,33 +146,33 @@ class P2Variables:
     alpha: Block  # (i, k) 1 for the leaf whose error a labeled row pays
     z: Block  # (b, i) 1 where an unlabeled row goes right
     delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
-    xi: Block  # ()     rows by which the total is missed; (d,) with d domains
+    xi: Block  # ()     rows off the total; (d,) with d domains
     used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
     classes: ClassVariables | None = None  # which class each leaf has; None for two classes
 
 
 @dataclass(frozen=True)
 class ClassVariables:
-    """The variables that only problems of more than two classes have. Axes: c classes, t leaves, d domains."""
+    """Additional variables for more than two classes. Axes: c classes, t leaves, d domains."""
 
     chosen: Block  # (c, t)    1 for the class of a leaf
     counts: Block  # (d, t, c) rows of a domain that end in a leaf of a class
     over: Block  # (d, c)    rows above the upper bound of a cell
-    under: Block  # (d, c)    rows that the lower bound of a cell lacks
+    under: Block  # (d, c)    rows below the lower bound of a cell
 
 
 class CostTerm(Protocol):
-    """A part of what a tree costs. The parts add up in the order in which a problem lists them."""
+    """A term of the cost of a tree. `Prepared.terms` lists them in the order of summation."""
 
     def value(self, assignment: Assignment) -> float:
-        """What the term adds to the cost of a tree, from where the tree puts the rows and from nothing else."""
+        """The value of the term for a tree, computed from the assignment of the rows alone."""
 
     def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
-        """What the term's variables cost in the mixed-integer model."""
+        """The costs of the term's variables in the mixed-integer model."""
 
     @property
     def row_off(self) -> float:
-        """What the search pays for each row by which the totals are missed; it counts errors of labels by itself."""
+        """Price of a row off the totals in the search, which computes label errors itself."""
 
 
 def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:
@@ -201,12 +194,12 @@ class LabelErrors:
 
     @property
     def row_off(self) -> float:
-        """Nothing: this term is about labeled rows."""
+        """0: this term concerns labeled rows."""
         return 0.0
 
 
 def label_equations(v: P2Variables, problem: Problem, topology: Topology, B: float) -> Iterator[Rows]:
-    """The equations of P2 that make beta the least leaf error, in the order of the paper."""
+    """The equations of P2 that make beta the smallest leaf error, in the order of the paper."""
     yield right_error_rows(v, problem.X_labeled)
     yield left_error_rows(v, problem.X_labeled)
     yield one_leaf_rows(v)
@@ -272,7 +265,7 @@ def beta_only_where_chosen_rows(v: P2Variables, B: float | FloatArray) -> Rows:
 
 
 def add_class_variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> ClassVariables:
-    """The variables."""
+    """The additional variables for more than two classes."""
     n_domains = sum(margin.n_domains for margin in problem.targets.margins)
     n_classes, n_leaves = topology.n_classes, topology.n_leaves
     return ClassVariables(
@@ -345,15 +338,15 @@ class TotalMiss:
 
 
 def rows_off(assignment: Assignment) -> float:
-    """Xi: how many unlabeled rows would have to change class to meet the totals, added up over all domains."""
+    """Xi: number of unlabeled rows that would have to change class to meet the totals, summed over all domains."""
     return assignment.problem.targets.rows_off(assignment.unlabeled_classes, assignment.problem.unlabeled_size)
 
 
 def total_equations(v: P2Variables, problem: Problem, topology: Topology) -> Iterator[Rows]:
-    """(sumbin): lambda - xi <= sum delta_ti <= lambda + xi over the rows of each domain, each counted with its size.
+    """(sumbin): lambda - xi <= sum delta_ti <= lambda + xi over the rows of each domain, weighted by their sizes.
 
-    Two classes need these rows alone: what a domain lacks of class A it has too much of class B. More classes have
-    `class_equations` instead.
+    With two classes, these rows suffice: a domain with too few rows of class A has too many of class B. With more
+    classes, `class_equations` replace them.
     """
     if v.classes is not None:
         yield from class_equations(v, v.classes, problem, topology)
@@ -363,7 +356,7 @@ def total_equations(v: P2Variables, problem: Problem, topology: Topology) -> Ite
         for domain in range(margin.n_domains):
             here = np.flatnonzero(margin.codes == domain)
             sizes = problem.unlabeled_size[here]
-            # Class B bounds class A as well: what is not in B is in A.
+            # Bounds on class B also bound class A: a row that is not in B is in A.
             rows = float(sizes.sum())
             low = max(float(margin.low[domain, 0]), rows - float(margin.high[domain, 1]))
             high = min(float(margin.high[domain, 0]), rows - float(margin.low[domain, 1]))

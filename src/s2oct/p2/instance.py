@@ -1,4 +1,4 @@
-"""A prepared problem laid out for the kernels, and what a tree costs on it."""
+"""A prepared problem laid out for the search and its kernels, and the cost of a tree on it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from typing import Any
 import numpy as np
 
 from s2oct._core import Instance as CoreInstance
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.costs import leaf_errors, sum_of_errors
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.targets import Targets
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# A prepared problem laid out for the kernels.
+Hyperplanes = tuple[FloatArray, FloatArray]
+"""Normals omega (n_branches, p) and offsets gamma (n_branches,) of a tree."""
 
 FAR = 1e30
-"""What no tree costs: no tree was found yet, or there is no leaf of a class."""
+"""Higher than any cost: no tree was found yet, or a class has no leaf."""
 
 STRETCH_WORK, USUAL_MOVES = 2e6, 60
-"""Rows times moves of one stretch: some hundredths of a second. Fixed, so that results do not depend on speed. And the
-moves of a visit, where a schedule does not say."""
+"""Rows times moves of one stretch: some hundredths of a second, fixed so that results do not depend on speed. And the
+default number of moves per visit."""
 
 VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
-"""What visiting a row at a node takes besides its features, in features; and rows times nodes times features that a
-core works through in a second if it is shared with others."""
+"""Work per row and node besides the features, in features; and rows times nodes times features that a shared core
+processes in a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +42,21 @@ class Instance:
     labels : ndarray of shape (n,)
         Class of each labeled row.
     sizes : ndarray of shape (n + m,)
-        What each row counts.
+        Size of each row.
     targets : Targets
         Known totals of the unlabeled rows.
     charges : ndarray of shape (m, n_classes)
-        What each class costs each unlabeled row; 0 unless a guide breaks ties, see `charged`.
+        Price of each class for each unlabeled row; 0 unless a guide breaks ties, see `charged`.
     row_off : float
-        Price of a row by which the totals are missed.
+        Price of a row off the totals.
     s : float
         Bound on every coefficient.
     quanta : ndarray of shape (p,)
         Steps that keep margins on gridded features; 0 elsewhere.
     floor : float
-        A lower bound on the cost: the search may stop there.
+        A lower bound on the cost, at which the search may stop.
     most_features : int, optional
-        Most features that a hyperplane may use; all if None.
+        Maximum number of features per hyperplane; all if None.
     """
 
     topology: Topology
@@ -110,7 +111,7 @@ class Instance:
 
     @property
     def step_seconds(self) -> float:
-        """Seconds that one step of the search takes, which cannot be left in between.
+        """Seconds that one step of the search takes, which cannot be interrupted.
 
         It evaluates all rows at all nodes, and at every visit the errors of the labeled rows at all leaves.
         """
@@ -125,7 +126,7 @@ class Instance:
 
     @cached_property
     def has_one_number(self) -> bool:
-        """Whether the totals are one whole number of rows, as in the paper: two classes, one domain, no weights."""
+        """Whether one whole number describes the totals, as in the paper: two classes, one domain, no weights."""
         counted = self.sizes[self.n_labeled :]
         is_plain = self.targets.is_plain and self.targets.n_classes == 2
         return is_plain and bool((counted == np.round(counted)).all())
@@ -156,7 +157,7 @@ class Instance:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs; the kernels' form is made there."""
+        """All fields; another process creates the kernels' form itself."""
         return {name: value for name, value in self.__dict__.items() if name != "data"}
 
     def charged(self, charges: FloatArray) -> Instance:
@@ -179,21 +180,22 @@ class Instance:
         )
 
 
-# Features that lie on a grid, where margins hold by construction.
-
 SAMPLE = 500
-"""Values of a feature that are looked at first: most features without a grid show it there."""
+"""Values of a feature that are checked first: most features without a grid reveal it there."""
 
 _RELATIVE_TOLERANCE = 1e-7
 
 
 def grid_quanta(X: FloatArray, s: float) -> FloatArray:
-    """2 / g_j for every feature on a grid that is wide enough for coefficients up to s, and 0 for the others."""
+    """2 / g_j for every feature on a grid wide enough for coefficients up to s, and 0 for the others.
+
+    With coefficients that are multiples of these, margins hold by construction.
+    """
     return np.array([0.0 if _is_narrow(column[:SAMPLE], s) else _quantum(np.unique(column), s) for column in X.T])
 
 
 def _is_narrow(values: FloatArray, s: float) -> bool:
-    """Whether two of some values are already too near for a grid: sorting all values would take long."""
+    """Whether two of these values are too near for a grid: sorting all values of a feature would take long."""
     steps = np.diff(np.unique(values))
     return bool(len(steps) and steps.min() * s < 2 * (1 - _RELATIVE_TOLERANCE))
 
@@ -223,9 +225,6 @@ def _common_divisor(a: float, b: float, tolerance: float) -> float:
     return a
 
 
-# What a tree costs in the search, from the values of all rows at its nodes; margins apart.
-
-
 def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
     """omega_b . x - gamma_b of all rows at all nodes, shape (n_branches, n + m)."""
     H = omega @ instance.XT
@@ -234,43 +233,55 @@ def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) ->
 
 
 def own_leaf_errors(instance: Instance, H: FloatArray) -> FloatArray:
-    """What each labeled row pays on the way to each leaf (n, n_leaves); infinity where a leaf has another class."""
+    """Error of each labeled row on the path to each leaf (n, n_leaves); infinite where a leaf has another class."""
     topology = instance.topology
     own_class = topology.leaf_classes[None, :] == instance.labels[:, None]
     return np.where(own_class, leaf_errors(topology, H[:, : instance.n_labeled].T), np.inf)
 
 
 def tree_cost(instance: Instance, H: FloatArray) -> float:
-    """Labeled errors, the price of rows off the totals, and the guide's charges, for any number of classes."""
-    n, topology = instance.n_labeled, instance.topology
+    """Labeled errors, the price of rows off the totals, and the guide's charges; ``H`` are the `values_at_nodes`."""
+    n = instance.n_labeled
     labeled = sum_of_errors(instance.sizes[:n], own_leaf_errors(instance, H).min(axis=1)) if n else 0.0
-    right, row = H[:, n:] > 0, np.arange(H.shape[1] - n)
-    node = np.ones(len(row), dtype=np.int64)
-    for _ in range(topology.depth):
-        node = 2 * node + right[node - 1, row]
-    classes = topology.leaf_classes[node - topology.n_leaves]
+    classes = ends(instance.topology.leaf_classes, H[:, n:] > 0)
     sizes = instance.sizes[n:]
     rows_off = instance.targets.rows_off(classes, sizes)
-    return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[row, classes])
+    return labeled + instance.row_off * rows_off + float(sizes @ instance.charges[np.arange(len(classes)), classes])
+
+
+def ends(leaf_classes: IntArray, right: BoolArray, node: int = 1) -> IntArray:
+    """The class in which each row ends if it starts at a node; ``right`` (n_branches, rows) has its sides."""
+    n_leaves, row = len(leaf_classes), np.arange(right.shape[1])
+    at = np.full(len(row), node)
+    while node < n_leaves:
+        at = 2 * at + right[at - 1, row]
+        node *= 2
+    return np.asarray(leaf_classes[at - n_leaves])
+
+
+def reaches(right: BoolArray, node: int) -> BoolArray:
+    """Which rows reach a node; ``right`` (n_branches, rows) has their sides."""
+    there = np.ones(right.shape[1], dtype=bool)
+    while node > 1:
+        there &= right[node // 2 - 1] == bool(node % 2)
+        node //= 2
+    return there
 
 
 def cost_of_tree(instance: Instance, tree: ObliqueTree) -> float:
-    """What a tree with the classes of its own leaves costs, margins apart."""
+    """The cost of a tree with the classes of its own leaves, without its margin violation."""
     if instance.targets.n_classes > 2:
         instance = instance.with_leaf_classes(tuple(int(k) for k in tree.leaf_classes))
     return tree_cost(instance, values_at_nodes(instance, tree.omega, tree.gamma))
 
 
 def margin_violation(instance: Instance, H: FloatArray) -> float:
-    """By how much unlabeled rows are too near hyperplanes, added up over rows and nodes."""
+    """Missing distance of unlabeled rows from hyperplanes, summed over rows and nodes."""
     return float(np.maximum(1 - np.abs(H[:, instance.n_labeled :]), 0).sum())
 
 
-# How long normals are.
-
-
 def length_factors(omega: FloatArray, s: float) -> FloatArray:
-    """By how much to multiply each normal so that its largest coefficient is s; 1 for a normal of 0."""
+    """Factor of each normal that makes its largest coefficient s; 1 for a normal of 0."""
     largest = np.abs(omega).max(axis=1)
     splits = largest > 0
     return np.where(splits, s / np.where(splits, largest, 1.0), 1.0)

@@ -1,4 +1,8 @@
-"""P2 as a mixed-integer model, literally and lean; trees as its solutions; how large it is."""
+"""P2 as a mixed-integer model: literal and lean, trees as solutions, and its size.
+
+The literal model has every variable and equation under the paper's label. The lean one is smaller and has the same
+optimum: merged rows, constants per row, and no redundant parts.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +32,6 @@ from s2oct.solvers.model import Costs, Milp, ModelBuilder, Rows, Terms, linear_r
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# (P2) of the paper, literally: every variable, every equation, each under the paper's label.
-
 
 def build_p2(prepared: Prepared) -> Milp:
     """(P2) with the paper's M and B(s)."""
@@ -51,7 +53,7 @@ def add_variables(
     pays_right: BoolArray | bool = True,
     integral_delta: bool = True,
 ) -> P2Variables:
-    """The variables; ``pays_left`` and ``pays_right`` say which branch errors exist; the others are fixed at 0."""
+    """The variables. Branch errors outside ``pays_left`` and ``pays_right`` are fixed at 0."""
     problem, topology, s = prepared.problem, prepared.topology, prepared.bounds.s
     n, m, nb = problem.n_labeled, problem.n_unlabeled, topology.n_branches
     own_leaves = len(counted_leaves(topology))
@@ -85,7 +87,7 @@ def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
 
 
 def few_features_rows(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
-    """At most k features in a split: |omega_bj| <= s used_bj and sum_j used_bj <= k. No rows without such a limit.
+    """At most k features per split: |omega_bj| <= s used_bj and sum_j used_bj <= k, if there is a limit.
 
     These equations are not in the paper.
     """
@@ -140,9 +142,6 @@ def _counted_paths(topology: Topology) -> tuple[IntArray, IntArray]:
     return topology.path_nodes[counted], topology.path_sides[counted]
 
 
-# A smaller model with the same optimum as (P2): merged rows, per-row constants, and no redundant parts.
-
-
 def build_lean(prepared: Prepared) -> Milp:
     """The lean equivalent of (P2)."""
     builder = ModelBuilder()
@@ -182,7 +181,7 @@ def margin_rows(v: P2Variables, X: FloatArray, M: FloatArray) -> Rows:
 
 
 def _keep(rows: Rows, kept: BoolArray) -> Rows:
-    """Only some of the rows, renumbered."""
+    """The kept rows, renumbered."""
     number = np.cumsum(kept) - 1
     entries = kept[rows.row]
     return replace(
@@ -193,9 +192,6 @@ def _keep(rows: Rows, kept: BoolArray) -> Rows:
         lower=rows.lower[kept],
         upper=rows.upper[kept],
     )
-
-
-# Trees as solution vectors of P2, and solution vectors as trees.
 
 
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
@@ -240,7 +236,7 @@ def _rows_off_by_domain(assignment: Assignment) -> FloatArray:
 
 
 def _class_values(assignment: Assignment) -> dict[str, FloatArray]:
-    """The variables of leaf classes: see `s2oct.p2.costs`."""
+    """The values of `ClassVariables`."""
     problem, tree = assignment.problem, assignment.tree
     n_classes, n_leaves = problem.n_classes, tree.topology.n_leaves
     position, classes = assignment.unlabeled_leaves - n_leaves, assignment.unlabeled_classes
@@ -260,10 +256,10 @@ def _class_values(assignment: Assignment) -> dict[str, FloatArray]:
 
 
 def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
-    """The tree in a solution vector: (omega, gamma), the classes of leaves if they are variables, and nothing else.
+    """The tree in a solution vector: (omega, gamma), and the classes of the leaves if they are variables.
 
-    Where the number of features is limited, an unused feature may have a tiny coefficient, within the solver's
-    tolerance of 0. It becomes 0.
+    If the number of features is limited, the coefficient of an unused feature may differ from 0 by the solver's
+    tolerance. It becomes 0.
     """
     omega = milp.blocks["omega"].read(x).copy()
     if "used" in milp.blocks:
@@ -274,14 +270,12 @@ def decode_tree(milp: Milp, x: FloatArray, topology: Topology) -> ObliqueTree:
     return ObliqueTree.of(topology, omega, gamma)
 
 
-# How large a model will be, computed before it is built.
-
 BYTES_PER_ENTRY = 250
-"""Bytes per matrix entry that large models took to build and solve, rounded up."""
+"""Bytes per matrix entry to build and solve large models, measured and rounded up."""
 
 ENTRIES_PER_SECOND = 10_000
-"""A model with more matrix entries than this per remaining second is not worth a core: its root relaxation alone
-would take the time in which the search tries millions of moves."""
+"""A solver is not worthwhile for a model with more matrix entries per remaining second: the search tries millions of
+moves in the time of the root relaxation."""
 
 
 @dataclass(frozen=True)
@@ -294,14 +288,14 @@ class ModelSize:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that building and solving will take, roughly."""
+        """Approximate memory to build and solve the model."""
         return BYTES_PER_ENTRY * self.n_entries
 
 
 def p2_size(n_labeled: int, n_unlabeled: int, n_features: int, depth: int, *, few_features: bool = False) -> ModelSize:
     """Size of the literal P2 (Table 2 of the paper); the lean model is smaller.
 
-    ``few_features``: whether the number of features in a split is limited, which is not in the paper.
+    ``few_features`` says that the number of features per split is limited, which is not in the paper.
     """
     nb, own = 2**depth - 1, 2 ** (depth - 1)
     n, m, p = n_labeled, n_unlabeled, n_features

@@ -1,4 +1,8 @@
-"""Tree alternating optimization: nodes fitted in turn to what each class costs each row."""
+"""Tree alternating optimization: nodes are fitted in turn to the price of each class for each row.
+
+The prices come from labels, from the guide, or from a linear classifier that meets the totals. A node is fitted by
+weighted logistic regression on the side that each row prefers, and then by the best offset along that direction.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +12,133 @@ import numpy as np
 from scipy.special import expit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.p2.instance import Instance, length_factors
+from s2oct.p2.instance import Hyperplanes, Instance, ends, length_factors, reaches
 from s2oct.stopping import Deadline
 from s2oct.trees.topology import Topology
 
-# What each class costs each row: labels, the guide, or a linear classifier that meets the totals.
-
-LABELED_PRICE = 3.0
-"""What a labeled row in a wrong class costs; the mean unlabeled row costs 1."""
-
-FEATURES = 60
-"""Most features of a fitted direction: those that separate the sides best. Newton steps on more would be slow."""
+_WORTH = 1e-9
+"""A smaller gain is a rounding error."""
 
 
-def class_prices(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """What each class costs each row, multiplicities included, shape (N, n_classes); the cheapest class costs 0.
+@dataclass(frozen=True)
+class NodeFitParameters:
+    """Tuning of alternating node fits.
+
+    Attributes
+    ----------
+    labeled_price : float
+        Price of a labeled row in a wrong class; the mean unlabeled row costs 1, because its class is presumed.
+    doubtful_share : float
+        Share of an unlabeled row's price that does not depend on how clear its class is, so that doubtful rows count.
+    score_ridges : tuple of float
+        Ridge penalties of the linear classifier, one of which is drawn for each start, so that starts differ.
+    n_features : int
+        Maximum number of features of a fitted direction, those with the highest correlation: a Newton step takes time
+        that grows with their square.
+    n_rows : int
+        Rows from which directions are fitted: more rows hardly change a direction.
+    n_new, n_trees : int
+        Number of trees that start from new splits, and maximum number of trees. The others start from the best tree
+        with one node perturbed.
+    work : float
+        Limit on rows times squared features, added up over the trees: large problems try fewer of them.
+    n_sweeps : int
+        Maximum number of times that the nodes of one tree are refitted.
+    ridges, newton_steps : tuple of float, int
+        Penalties of a logistic path, and Newton steps for each: every fit starts at the one before, so few are enough.
+    forward_ridge, forward_steps : float, int
+        The same for forward selection, where every fit has one new feature.
+    """
+
+    labeled_price: float = 3.0
+    doubtful_share: float = 0.5
+    score_ridges: tuple[float, ...] = (0.01, 0.1, 1.0)
+    n_features: int = 60
+    n_rows: int = 4000
+    n_new: int = 2
+    n_trees: int = 16
+    work: float = 8e6
+    n_sweeps: int = 8
+    ridges: tuple[float, ...] = (1e-2, 1e-3, 1e-4)
+    newton_steps: int = 3
+    forward_ridge: float = 1e-3
+    forward_steps: int = 4
+
+
+DEFAULTS = NodeFitParameters()
+
+
+def alternating_start(
+    instance: Instance,
+    rng: np.random.Generator,
+    deadline: Deadline,
+    parameters: NodeFitParameters = DEFAULTS,
+) -> Hyperplanes:
+    """The best of several trees fitted by alternation to the rows' prices, every normal of length s.
+
+    At the deadline the best tree so far is returned.
+    """
+    # 1. Standardise the features, so that one penalty suits all coefficients.
+    center, steep = instance.XT.mean(axis=1), steepness(instance.XT.std(axis=1))
+    rows = (instance.XT.T - center) * steep
+    # 2. Price every class for every row, by labels, guide or a linear classifier.
+    prices = class_prices(instance, rows, rng, parameters)
+    # 3. Fit several trees on a sample, where a sweep over the nodes is quick.
+    sample = rng.permutation(instance.n_rows)[: parameters.n_rows]
+    width = min(instance.n_features, parameters.n_features) + 10
+    n_trees = int(np.clip(parameters.work / (len(sample) * width**2), parameters.n_new, parameters.n_trees))
+    fits: list[_NodeFits] = []
+    for number in range(n_trees):
+        if number < parameters.n_new:
+            empty = _NodeFits.empty(instance, rows[sample], prices[sample], parameters)
+            fit = empty.started(rng, deadline, greedy=number == 0)
+        else:
+            fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
+        fit.alternate(rng, deadline)
+        fits.append(fit)
+        if fit.cost <= _WORTH or deadline.passed:
+            break
+    best = min(fits, key=lambda fit: fit.cost)
+    # 4. Refit the best tree on all rows.
+    if len(sample) < instance.n_rows and not deadline.passed:
+        best = replace(best, rows=rows, prices=prices)
+        best.alternate(rng, deadline)
+    # 5. Lengthen every normal up to s: rows keep their sides and gain distance.
+    omega, gamma = best.omega * steep, best.gamma + best.omega @ (center * steep)
+    factor = length_factors(omega, instance.s)
+    return omega * factor[:, None], np.where(omega.any(axis=1), gamma * factor, np.sign(gamma))
+
+
+def steepness(spread: FloatArray) -> FloatArray:
+    """1 / spread of every feature; 0 for a constant feature, which does not distinguish rows."""
+    return np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+
+
+def class_prices(
+    instance: Instance, rows: FloatArray, rng: np.random.Generator, parameters: NodeFitParameters = DEFAULTS
+) -> FloatArray:
+    """Price of each class for each row, times its size, shape (N, n_classes); the cheapest class costs 0.
 
     ``rows`` are the standardised features.
     """
     n, n_classes = instance.n_labeled, len(instance.totals)
-    prices = np.full((instance.n_rows, n_classes), LABELED_PRICE)
+    prices = np.full((instance.n_rows, n_classes), parameters.labeled_price)
     prices[np.arange(n), instance.labels] = 0.0
     if instance.n_rows > n:
-        wanted = instance.charges if instance.charges.any() else -_linear_scores(instance, rows, rng)
+        wanted = instance.charges if instance.charges.any() else -_linear_scores(instance, rows, rng, parameters)
         shifted = _shifted_to_totals(wanted, instance.sizes[n:], instance.totals)
         mean = float(np.average(shifted.max(axis=1), weights=instance.sizes[n:]))
-        # Half of the price grows with how clear a row is; the other half does not, so that doubtful rows count too.
-        prices[n:] = 0.5 * shifted / mean + 0.5 * (shifted > 0) if mean > 0 else shifted
+        flat = parameters.doubtful_share
+        prices[n:] = (1 - flat) * shifted / mean + flat * (shifted > 0) if mean > 0 else shifted
     return np.asarray(prices * instance.sizes[:, None])
 
 
-def _linear_scores(instance: Instance, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _linear_scores(
+    instance: Instance, rows: FloatArray, rng: np.random.Generator, parameters: NodeFitParameters
+) -> FloatArray:
     """Ridge regression scores of every class for the unlabeled rows, from randomly reweighted labeled rows.
 
-    If all labeled rows are of one class, some unlabeled rows are used as examples of the other class.
+    If all labeled rows have one class, some unlabeled rows serve as examples of another class.
     """
     n, n_classes = instance.n_labeled, len(instance.totals)
     train = np.arange(n)
@@ -52,16 +149,16 @@ def _linear_scores(instance: Instance, rows: FloatArray, rng: np.random.Generato
         train, codes = np.concatenate([train, extra]), np.concatenate([codes, np.full(len(extra), other)])
     targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
     importance = instance.sizes[train] * rng.exponential(size=len(train))
-    features = correlated_features(rows, train, importance * targets[:, 0])
+    features = correlated_features(rows, train, importance * targets[:, 0], parameters.n_features)
     X = np.column_stack([rows[np.ix_(train, features)], np.ones(len(train))])
     gram = X.T @ (importance[:, None] * X)
-    strength = float(rng.choice([0.01, 0.1, 1.0])) * float(np.trace(gram)) / len(gram)
+    strength = float(rng.choice(parameters.score_ridges)) * float(np.trace(gram)) / len(gram)
     solution = np.linalg.solve(gram + strength * np.eye(len(gram)), X.T @ (importance[:, None] * targets))
     return np.asarray(rows[n:, features] @ solution[:-1])
 
 
 def _shifted_to_totals(costs: FloatArray, sizes: FloatArray, totals: FloatArray) -> FloatArray:
-    """Prices whose cheapest classes meet the totals (nearly, with more than two classes), at least 0."""
+    """Prices of at least 0 whose cheapest classes meet the totals (approximately, with more than two classes)."""
     n_classes = costs.shape[1]
     if n_classes < 2:
         return np.zeros_like(costs)
@@ -72,121 +169,28 @@ def _shifted_to_totals(costs: FloatArray, sizes: FloatArray, totals: FloatArray)
         low = relative[order[max(filled - 1, 0)], k]
         high = relative[order[min(filled, len(order) - 1)], k]
         beyond = float(np.ptp(relative[:, k])) + 1.0
-        # A class with a total of 0 is cheapest for no row; a class that has all rows is cheapest for every row.
+        # A class with a total of 0 must be the cheapest for no row, a class with all rows for every row.
         threshold = low - beyond if filled == 0 else high + beyond if filled >= len(order) else 0.5 * (low + high)
         relative[:, k] -= threshold
     return np.asarray(relative - relative.min(axis=1, keepdims=True))
 
 
-def correlated_features(rows: FloatArray, chosen: IntArray, gain: FloatArray) -> IntArray:
-    """The features that correlate most with what the chosen rows gain, in their order."""
-    if rows.shape[1] <= FEATURES:
+def correlated_features(
+    rows: FloatArray, chosen: IntArray, gain: FloatArray, most: int = DEFAULTS.n_features
+) -> IntArray:
+    """The features with the highest correlation with the gains of the chosen rows, in ascending order."""
+    if rows.shape[1] <= most:
         return np.arange(rows.shape[1])
     X = rows[chosen]
     covariance = (gain - gain.mean()) @ X
     spread = X.std(axis=0)
     correlation = np.abs(covariance) / np.where(spread > 0, spread, np.inf)
-    return np.sort(np.argsort(-correlation, kind="stable")[:FEATURES])
-
-
-# Directions of few features for a node: forward selection by the logistic loss.
-
-FORWARD_NEWTON_STEPS, RIDGE = 4, 1e-3
-"""Newton steps after each feature, and the penalty of squared coefficients per unit of importance."""
-
-
-def forward_path(X: FloatArray, gain: FloatArray, most: int) -> FloatArray:
-    """Directions of 1, 2, ... up to ``most`` features that separate rows by whether they gain on the right.
-
-    Each has one feature more than the one before: the feature in which the weighted logistic loss falls fastest. Then
-    all its coefficients are refitted by Newton steps. ``X`` are standardised features of the rows, ``gain`` is what
-    each saves on the right.
-    """
-    importance, is_right = np.abs(gain), gain > 0
-    penalty = RIDGE * float(importance.sum())
-    chosen: list[int] = []
-    beta = np.zeros(1)
-    A = np.ones((len(X), 1))
-    path = []
-    for _ in range(min(most, X.shape[1])):
-        pull = np.abs((importance * (is_right - expit(A @ beta))) @ X)
-        pull[chosen] = -1.0
-        chosen.append(int(pull.argmax()))
-        A, beta = np.column_stack([A, X[:, chosen[-1]]]), np.append(beta, 0.0)
-        beta = _refitted(A, beta, importance, is_right, penalty)
-        direction = np.zeros(X.shape[1])
-        direction[chosen] = beta[1:]
-        path.append(direction)
-    return np.array(path)
-
-
-def _refitted(
-    A: FloatArray, beta: FloatArray, importance: FloatArray, is_right: BoolArray, penalty: float
-) -> FloatArray:
-    for _ in range(FORWARD_NEWTON_STEPS):
-        probability = expit(A @ beta)
-        curvature = importance * np.maximum(probability * (1 - probability), 1e-4)
-        slope = A.T @ (importance * (probability - is_right)) + penalty * beta
-        step = np.linalg.solve(A.T @ (curvature[:, None] * A) + penalty * np.eye(len(beta)), slope)
-        beta = beta - step
-        if np.abs(step).max() < 1e-2 * np.abs(beta).max():
-            break
-    return beta
-
-
-# Alternating node fits: a tree that puts each row into its presumed class.
-
-FEWEST, MOST, SWEEPS = 2, 16, 8
-"""How many trees are tried on a sample of the rows, at least and at most; and how often the nodes of one tree are
-refitted, at most. The first two trees start from new splits, the others from the best tree with one node perturbed."""
-
-WORK = 8e6
-"""Rows times squared features of a Newton step, summed over the trees that are tried: large problems try fewer."""
-
-SAMPLE = 4000
-"""Rows from which directions are fitted."""
-
-NEWTON_STEPS = 3
-RIDGES = (1e-2, 1e-3, 1e-4)
-_WORTH = 1e-9
-
-
-def alternating_start(
-    instance: Instance, rng: np.random.Generator, deadline: Deadline
-) -> tuple[FloatArray, FloatArray]:
-    """The best of several trees fitted by alternation to the rows' prices, every normal of length s.
-
-    Several trees are fitted on a sample, and the best one once more on all rows. At the deadline the best tree so far
-    is returned.
-    """
-    center, spread = instance.XT.mean(axis=1), instance.XT.std(axis=1)
-    # A constant feature does not distinguish rows.
-    steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
-    rows = (instance.XT.T - center) * steep
-    prices = class_prices(instance, rows, rng)
-    sample = rng.permutation(instance.n_rows)[:SAMPLE]
-    width = min(instance.n_features, FEATURES) + 10
-    fits: list[_NodeFits] = []
-    for number in range(int(np.clip(WORK / (len(sample) * width**2), FEWEST, MOST))):
-        if number < FEWEST:
-            empty = _NodeFits.empty(instance, rows[sample], prices[sample])
-            fit = empty.started(rng, deadline, greedy=number == 0)
-        else:
-            fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
-        fit.alternate(rng, deadline)
-        fits.append(fit)
-        if fit.cost <= _WORTH or deadline.passed:
-            break
-    best = min(fits, key=lambda fit: fit.cost)
-    if len(sample) < instance.n_rows and not deadline.passed:
-        best = replace(best, rows=rows, prices=prices)
-        best.alternate(rng, deadline)
-    return _lengthened(instance, best.omega * steep, best.gamma + best.omega @ (center * steep))
+    return np.sort(np.argsort(-correlation, kind="stable")[:most])
 
 
 @dataclass(eq=False)
 class _NodeFits:
-    """A tree over standardised rows that changes node by node, and its cost."""
+    """A tree over standardised rows that changes node by node; ``right`` (n_branches, N) has the sides of the rows."""
 
     topology: Topology
     rows: FloatArray
@@ -194,16 +198,19 @@ class _NodeFits:
     omega: FloatArray
     gamma: FloatArray
     most_features: int | None
+    parameters: NodeFitParameters
 
     def __post_init__(self) -> None:
-        self.right: BoolArray = self.rows @ self.omega.T > self.gamma
+        self.right: BoolArray = np.ascontiguousarray((self.rows @ self.omega.T > self.gamma).T)
 
     @classmethod
-    def empty(cls, instance: Instance, rows: FloatArray, prices: FloatArray) -> _NodeFits:
-        """No splits."""
+    def empty(
+        cls, instance: Instance, rows: FloatArray, prices: FloatArray, parameters: NodeFitParameters
+    ) -> _NodeFits:
+        """A tree without splits."""
         n_branches = instance.topology.n_branches
         omega, gamma = np.zeros((n_branches, rows.shape[1])), np.ones(n_branches)
-        return cls(instance.topology, rows, prices, omega, gamma, instance.most_features)
+        return cls(instance.topology, rows, prices, omega, gamma, instance.most_features, parameters)
 
     def started(self, rng: np.random.Generator, deadline: Deadline, *, greedy: bool) -> _NodeFits:
         """The same with splits on single features from the top down: the best splits if greedy, else random ones."""
@@ -213,10 +220,10 @@ class _NodeFits:
         for node in topology.branches:
             if deadline.passed:
                 break
-            reached = fit.reached(node)
+            reached = reaches(fit.right, node)
             if not reached.any():
                 continue
-            single = rng.permutation(rows.shape[1])[: FEATURES if greedy else 1]
+            single = rng.permutation(rows.shape[1])[: self.parameters.n_features if greedy else 1]
             values = rows[np.ix_(reached, single)]
             if greedy:
                 found = [_best_offset(column, gain[reached]) for column in values.T]
@@ -246,18 +253,19 @@ class _NodeFits:
 
     @property
     def cost(self) -> float:
-        """What all rows pay for the classes in which they end."""
-        return float(np.take_along_axis(self.prices, self.ends(1)[:, None], axis=1).sum())
+        """The price of all rows for the classes in which they end."""
+        classes = ends(self.topology.leaf_classes, self.right)
+        return float(np.take_along_axis(self.prices, classes[:, None], axis=1).sum())
 
     def alternate(self, rng: np.random.Generator, deadline: Deadline) -> None:
         """Refit the nodes from the bottom up; repeat while a refit lowers the cost."""
-        sample = len(self.rows) <= SAMPLE
-        for _ in range(SWEEPS):
+        is_sample = len(self.rows) <= self.parameters.n_rows
+        for _ in range(self.parameters.n_sweeps):
             gained = False
             for node in reversed(self.topology.branches):
                 if deadline.passed:
                     return
-                gained |= self.refit(node, rng, singles=sample)
+                gained |= self.refit(node, rng, singles=is_sample)
             if not gained:
                 return
 
@@ -266,16 +274,16 @@ class _NodeFits:
         rows, gain = self.decided(node)
         if not len(rows):
             return False
-        present = float(gain[~self.right[rows, node - 1]].sum())
+        present = float(gain[~self.right[node - 1, rows]].sum())
         tried = [_best_offset((self.rows @ self.omega[node - 1])[rows], gain)]
         directions = [self.omega[node - 1]]
-        chosen = rng.permutation(len(rows))[:SAMPLE]
-        features = correlated_features(self.rows, rows[chosen], gain[chosen])
+        chosen = rng.permutation(len(rows))[: self.parameters.n_rows]
+        features = correlated_features(self.rows, rows[chosen], gain[chosen], self.parameters.n_features)
         X = self.rows[np.ix_(rows, features)]
         if self.most_features is None:
-            fitted = logistic_path(X[chosen], gain[chosen])
+            fitted = logistic_path(X[chosen], gain[chosen], self.parameters)
         else:
-            fitted = forward_path(X[chosen], gain[chosen], self.most_features)
+            fitted = forward_path(X[chosen], gain[chosen], self.most_features, self.parameters)
         if singles:
             fitted = np.vstack([fitted, np.eye(len(features))])
         for direction, values in zip(fitted, (X @ fitted.T).T, strict=True):
@@ -290,33 +298,15 @@ class _NodeFits:
 
     def decided(self, node: int) -> tuple[IntArray, FloatArray]:
         """Rows whose price depends on their side at a node, and what each saves on the right."""
-        rows = np.flatnonzero(self.reached(node))
-        left, right = self.ends(2 * node, rows), self.ends(2 * node + 1, rows)
+        rows = np.flatnonzero(reaches(self.right, node))
+        left, right = (ends(self.topology.leaf_classes, self.right[:, rows], 2 * node + side) for side in (0, 1))
         gain = self.prices[rows, left] - self.prices[rows, right]
         return rows[gain != 0], gain[gain != 0]
-
-    def reached(self, node: int) -> BoolArray:
-        """Which rows reach a node."""
-        there = np.ones(len(self.rows), dtype=bool)
-        while node > 1:
-            there &= self.right[:, node // 2 - 1] == bool(node % 2)
-            node //= 2
-        return there
-
-    def ends(self, node: int, rows: IntArray | None = None) -> IntArray:
-        """The class in which rows would end if they started at a node."""
-        right = self.right if rows is None else self.right[rows]
-        at = np.full(len(right), node)
-        index = np.arange(len(right))
-        while node < self.topology.n_leaves:
-            at = 2 * at + right[index, at - 1]
-            node *= 2
-        return np.asarray(self.topology.leaf_classes[at - self.topology.n_leaves])
 
     def place(self, node: int, direction: FloatArray, offset: float) -> None:
         """Give a node a hyperplane."""
         self.omega[node - 1], self.gamma[node - 1] = direction, offset
-        self.right[:, node - 1] = self.rows @ direction > offset
+        self.right[node - 1] = self.rows @ direction > offset
 
 
 def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, float]:
@@ -339,35 +329,59 @@ def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, fl
     if least >= outside[0]:
         return outside
     ties = cuts[left <= least + _WORTH]
-    # Of equally good offsets, the one in the widest gap leaves most room for margins.
+    # Of equally good offsets, the one in the widest gap leaves the most space for margins.
     cut = int(ties[np.argmax(values[ties + 1] - values[ties])])
     return least, sign, sign * 0.5 * float(values[cut] + values[cut + 1])
 
 
-def logistic_path(X: FloatArray, gain: FloatArray) -> FloatArray:
-    """Directions of weighted logistic regressions on whether rows gain on the right, one per ridge penalty.
-
-    Each starts from the one before, so that a few Newton steps are enough.
-    """
+def logistic_path(X: FloatArray, gain: FloatArray, parameters: NodeFitParameters = DEFAULTS) -> FloatArray:
+    """Directions of weighted logistic regressions on whether rows gain on the right, one per ridge penalty."""
     importance, is_right = np.abs(gain), gain > 0
     A = np.column_stack([X, np.ones(len(X))])
     beta = np.zeros(A.shape[1])
     path = []
-    for ridge in RIDGES:
-        penalty = np.full(A.shape[1], ridge * float(importance.sum()))
-        for _ in range(NEWTON_STEPS):
-            probability = expit(A @ beta)
-            curvature = importance * np.maximum(probability * (1 - probability), 1e-4)
-            slope = A.T @ (importance * (probability - is_right)) + penalty * beta
-            step = np.linalg.solve(A.T @ (curvature[:, None] * A) + np.diag(penalty), slope)
-            beta = beta - step
-            if np.abs(step).max() < 1e-2 * np.abs(beta).max():
-                break
+    for ridge in parameters.ridges:
+        penalty = ridge * float(importance.sum())
+        beta = _newton_steps(A, beta, importance, is_right, penalty, parameters.newton_steps)
         path.append(beta[:-1])
     return np.array(path)
 
 
-def _lengthened(instance: Instance, omega: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Every normal scaled up to the bound s: rows keep their sides and gain distance. Normals of 0 stay 0."""
-    factor = length_factors(omega, instance.s)
-    return omega * factor[:, None], np.where(omega.any(axis=1), gamma * factor, np.sign(gamma))
+def forward_path(X: FloatArray, gain: FloatArray, most: int, parameters: NodeFitParameters = DEFAULTS) -> FloatArray:
+    """Directions of 1, 2, ... up to ``most`` features that separate rows by whether they gain on the right.
+
+    Each has one feature more than the one before: the feature in which the weighted logistic loss falls fastest. Then
+    all its coefficients are refitted. ``X`` are standardised features of the rows, ``gain`` is what each saves on the
+    right.
+    """
+    importance, is_right = np.abs(gain), gain > 0
+    penalty = parameters.forward_ridge * float(importance.sum())
+    chosen: list[int] = []
+    beta = np.zeros(1)
+    A = np.ones((len(X), 1))
+    path = []
+    for _ in range(min(most, X.shape[1])):
+        pull = np.abs((importance * (is_right - expit(A @ beta))) @ X)
+        pull[chosen] = -1.0
+        chosen.append(int(pull.argmax()))
+        A, beta = np.column_stack([A, X[:, chosen[-1]]]), np.append(beta, 0.0)
+        beta = _newton_steps(A, beta, importance, is_right, penalty, parameters.forward_steps)
+        direction = np.zeros(X.shape[1])
+        direction[chosen] = beta[1:]
+        path.append(direction)
+    return np.array(path)
+
+
+def _newton_steps(
+    A: FloatArray, beta: FloatArray, importance: FloatArray, is_right: BoolArray, penalty: float, n_steps: int
+) -> FloatArray:
+    """The coefficients after some Newton steps on the weighted logistic loss with a ridge penalty."""
+    for _ in range(n_steps):
+        probability = expit(A @ beta)
+        curvature = importance * np.maximum(probability * (1 - probability), 1e-4)
+        slope = A.T @ (importance * (probability - is_right)) + penalty * beta
+        step = np.linalg.solve(A.T @ (curvature[:, None] * A) + penalty * np.eye(len(beta)), slope)
+        beta = beta - step
+        if np.abs(step).max() < 1e-2 * np.abs(beta).max():
+            break
+    return beta

@@ -1,4 +1,7 @@
-"""Linear programs for one node: its best hyperplane when every row keeps its side, and with fewer features."""
+"""Linear programs for one branch node while every row keeps its side: the best hyperplane, and one with fewer features.
+
+Unlabeled rows enter a program when they are violated, and each solve starts where the last one ended.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,23 @@ from s2oct.stopping import Deadline
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# The linear program of one branch node: its best hyperplane where every row has its side.
-
 SAFE, CLEAR = 1 + 1e-8, 1 - 1e-9
-"""Distance required of the unlabeled rows: a little more than 1, because of the program's own tolerance. And the
-distance from which on a row counts as clear."""
+"""Distance required of the unlabeled rows, slightly more than 1 because of the program's own tolerance; and the
+distance at which a row counts as clear."""
 
 ENTRIES_PER_SECOND, MOST_ENTRIES = 1e7, 2e7
-"""Rows times columns of a program that can be built in a second, and that are built at all: some hundred megabytes. It
-has a column for each labeled row and for each unlabeled one that may pay."""
+"""Rows times columns of a program that can be built in a second, and limit on them: some hundred megabytes. A program
+has a column for each labeled row and for each unlabeled row that may pay."""
 
-MISSING_PRICE = 10.0
-"""Price of a unit of distance that is missing, where an error of 1 of a labeled row costs 1."""
+MARGIN_PRICE = 10.0
+"""Price of a unit of missing distance; a labeled error of 1 costs 1."""
 
 _NEW_ROWS = 200
 """Unlabeled rows that enter the program at a time: first the nearest, then the most violated."""
 
 
 def path_rows(topology: Topology, leaf: IntArray, b: int) -> tuple[IntArray, FloatArray]:
-    """The rows whose way to their leaves passes node b, and 1 where it goes right, -1 where left."""
+    """The rows whose paths to their leaves pass node b, and 1 where a path goes right there, -1 where left."""
     rows, step = np.nonzero(topology.path_nodes[leaf] == b)
     return rows, np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
 
@@ -44,19 +45,19 @@ class NodeProgram:
     Attributes
     ----------
     labeled : ndarray of shape (n, p)
-        The labeled rows whose way passes the node.
+        The labeled rows whose paths pass the node.
     sign : ndarray of shape (n,)
-        1 if a labeled row is to go right, -1 if left.
+        1 if a labeled row should go right, -1 if left.
     prices : ndarray of shape (n,)
-        What an error of 1 costs.
+        Price of an error of 1.
     unlabeled : ndarray of shape (m, p)
         All unlabeled rows.
     values : ndarray of shape (m,)
         Their values at the present hyperplane.
     side : ndarray of shape (m,)
-        1 if an unlabeled row is to be on the right, -1 if on the left.
+        1 if an unlabeled row must be on the right, -1 if on the left.
     may_pay : ndarray of shape (m,)
-        Whether an unlabeled row may be nearer than 1, at `MISSING_PRICE`.
+        Whether an unlabeled row may be nearer than 1, at `MARGIN_PRICE`.
     largest : ndarray of shape (p,)
         Bounds on the coefficients.
     """
@@ -71,13 +72,13 @@ class NodeProgram:
     largest: FloatArray
 
     def solve(self, deadline: Deadline) -> FloatArray | None:
-        """(omega, gamma) of least cost; None if there is none, none was found in time, or the program is too large."""
+        """The cheapest (omega, gamma); None if there is none, the time is over, or the program is too large."""
         p, n, k = len(self.largest), len(self.sign), int(self.may_pay.sum())
         n_entries = (n + k + _NEW_ROWS) * (n + k + p)
         if n_entries > MOST_ENTRIES or not deadline.allows(n_entries / ENTRIES_PER_SECOND):
             return None
         program = LinearProgram(
-            cost=np.concatenate([np.zeros(p + 1), self.prices, np.full(k, MISSING_PRICE)]),
+            cost=np.concatenate([np.zeros(p + 1), self.prices, np.full(k, MARGIN_PRICE)]),
             lower=np.concatenate([-self.largest, [-np.inf], np.zeros(n + k)]),
             upper=np.concatenate([self.largest, np.full(1 + n + k, np.inf)]),
         )
@@ -106,62 +107,50 @@ class NodeProgram:
         return np.hstack([margins, np.zeros((len(rows), n)), pays])
 
 
-# Every hyperplane that has errors refitted by its linear program, see `node_program`.
-
-
 def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
-    """The tree with every hyperplane that has errors refitted; all rows keep their sides."""
-    assignment = Assignment.of(prepared.problem, tree)
+    """The tree with every hyperplane that has errors refitted; all rows keep their sides.
+
+    If the number of features is limited, a node keeps to the features that it uses.
+    """
+    problem, s = prepared.problem, prepared.bounds.s
+    assignment = Assignment.of(problem, tree)
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
     for b in range(tree.topology.n_branches):
         if deadline.passed:
             break
         rows, sign = path_rows(tree.topology, assignment.cheapest_leaf, b)
-        if (sign * assignment.values_labeled[rows, b] < CLEAR).any():
-            fitted = _fit_node(prepared, omega[b], gamma[b], rows, sign, deadline)
-            if fitted is not None:
-                omega[b], gamma[b] = fitted[:-1], fitted[-1]
+        if not (sign * assignment.values_labeled[rows, b] < CLEAR).any():
+            continue
+        h = problem.X_unlabeled @ omega[b] - gamma[b]
+        fitted = NodeProgram(
+            labeled=problem.X_labeled[rows],
+            sign=sign,
+            prices=problem.labeled_size[rows],
+            unlabeled=problem.X_unlabeled,
+            values=h,
+            side=np.where(h > 0, 1.0, -1.0),
+            may_pay=np.zeros(len(h), dtype=bool),
+            largest=np.where((omega[b] != 0) | (prepared.most_features is None), s, 0.0),
+        ).solve(deadline)
+        if fitted is not None:
+            omega[b], gamma[b] = fitted[:-1], fitted[-1]
     return replace(tree, omega=omega, gamma=gamma)
 
 
-def _fit_node(
-    prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray, deadline: Deadline
-) -> FloatArray | None:
-    """(omega, gamma) of least labeled error with the unlabeled rows on their sides; None if the program finds none.
-
-    Where splits may use few features, the node keeps to those that it uses.
-    """
-    problem, s = prepared.problem, prepared.bounds.s
-    h = problem.X_unlabeled @ omega - gamma
-    return NodeProgram(
-        labeled=problem.X_labeled[rows],
-        sign=sign,
-        prices=problem.labeled_size[rows],
-        unlabeled=problem.X_unlabeled,
-        values=h,
-        side=np.where(h > 0, 1.0, -1.0),
-        may_pay=np.zeros(len(h), dtype=bool),
-        largest=np.full(len(omega), s) if prepared.most_features is None else np.where(omega != 0, s, 0.0),
-    ).solve(deadline)
-
-
-# Fewer features a split at the same cost: linear programs that drop the features of one node after the other.
-
 REWEIGHTINGS = 4
-"""How often the weights follow the coefficients."""
+"""Number of programs in which the weights follow the coefficients of the one before."""
 
 WORK = 2e7
-"""Simplex steps times columns and rows of the programs of one tree: some tenths of a second."""
+"""Limit on simplex steps times columns and rows of the programs of one tree: some tenths of a second."""
 
 MOST_KEPT_ENTRIES = 4e6
-"""Labeled rows times columns of a program that is worth building: a larger one takes longer than it may."""
-
+"""Limit on labeled rows times columns: a larger program takes longer than it may."""
 
 _TINY = 1e-9
 
 
 def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
-    """The tree with features dropped where no row changes sides and no node's errors rise."""
+    """The tree with features dropped node by node, as long as no row changes sides and no node's errors increase."""
     assignment = Assignment.of(prepared.problem, tree)
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
     work = WORK
@@ -172,7 +161,7 @@ def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) ->
         n_entries = len(rows) * (len(rows) + 2 * tree.n_features)
         if n_entries > MOST_KEPT_ENTRIES or not deadline.allows(n_entries / ENTRIES_PER_SECOND):
             continue
-        node = _NodeProgram(prepared, omega[b], gamma[b], rows, sign)
+        node = _SparseProgram(prepared, omega[b], gamma[b], rows, sign)
         found = node.fewest(deadline, work)
         work -= node.work
         if found is not None and np.count_nonzero(found[:-1]) < np.count_nonzero(omega[b]):
@@ -180,11 +169,11 @@ def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) ->
     return replace(tree, omega=omega, gamma=gamma)
 
 
-class _NodeProgram:
-    """The hyperplanes of a node that keep every row on its side and cost no more.
+class _SparseProgram:
+    """The hyperplanes of a node that keep every row on its side and do not cost more.
 
-    The columns are omega+, omega-, gamma and errors. ``rows`` are the labeled rows whose path passes the node, ``sign``
-    is 1 where the path goes right.
+    The columns are omega+, omega-, gamma and errors. ``rows`` are the labeled rows whose paths pass the node, ``sign``
+    is 1 where a path goes right.
     """
 
     def __init__(self, prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray) -> None:
@@ -198,7 +187,7 @@ class _NodeProgram:
         may_use = np.where((omega != 0) | (prepared.most_features is None), s, 0.0) * (self._spread > 0)
         errors = np.maximum(1 - sign * (problem.X_labeled[rows] @ omega - gamma), 0.0)
         paid = float(problem.labeled_size[rows] @ errors)
-        # Where nothing is paid there are no errors, rather than errors that add up to 0.
+        # If nothing is paid, every error is fixed at 0, rather than their sum.
         largest_error = np.inf if paid > _TINY else 0.0
         self._program = LinearProgram(
             cost=np.zeros(2 * p + 1 + n),
@@ -214,7 +203,7 @@ class _NodeProgram:
         self.work = 0.0
 
     def fewest(self, deadline: Deadline, work: float) -> FloatArray | None:
-        """(omega, gamma) with as few features as could be reached; None if no program was solved in time."""
+        """(omega, gamma) with the fewest features found; None if no program was solved in time."""
         size = np.abs(self._present) * self._spread
         best = None
         for _ in range(REWEIGHTINGS):
@@ -242,7 +231,7 @@ class _NodeProgram:
         self._program.set_upper(np.concatenate([features, self._p + features]), largest)
 
     def _shortest(self, weights: FloatArray, deadline: Deadline, work: float) -> FloatArray | None:
-        """(omega, gamma) of least weighted size, tiny coefficients set to 0; None if there is none or time is up."""
+        """(omega, gamma) of least weighted size, with tiny coefficients set to 0; None if there is none in time."""
         p = self._p
         price = weights * self._spread / float((weights * self._spread).max())
         self._program.set_costs(np.concatenate([price, price, np.zeros(1 + self._n)]))

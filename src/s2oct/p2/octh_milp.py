@@ -1,4 +1,4 @@
-"""OCT-H as a mixed-integer model, and bounds on its cost that need no solver."""
+"""OCT-H of Bertsimas and Dunn (2017): the supervised tree with hyperplane splits, and bounds without a solver."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ from s2oct.solvers.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, l
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# OCT-H of Bertsimas and Dunn (2017): the supervised optimal tree with hyperplane splits.
-
 
 @dataclass(frozen=True)
 class OcthSpec:
-    """The parameters of OCT-H: fewest rows in a leaf, price of a coefficient, width of the gap between the sides."""
+    """The parameters of OCT-H: minimum rows per leaf, price of a coefficient, width of the gap between the sides."""
 
     min_leaf: int
     complexity: float = 0.0
@@ -57,13 +55,13 @@ def build_octh(problem: Problem, topology: Topology, spec: OcthSpec) -> Milp:
 
 
 def baseline_errors(problem: Problem) -> float:
-    """L-hat: the errors of always predicting the most frequent class, and at least 1."""
+    """L-hat: the errors of always predicting the most frequent class, at least 1."""
     counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity)
     return float(max(counts.sum() - counts.max(), 1.0))
 
 
 def attainable_cost(problem: Problem, spec: OcthSpec, bound: float) -> float:
-    """The least possible cost at or above a bound; without a price on coefficients, only whole errors are possible."""
+    """The lowest possible cost at or above a bound; without a price of coefficients, errors are whole numbers."""
     if spec.complexity > 0 or not np.isfinite(bound):
         return bound
     baseline = baseline_errors(problem)
@@ -155,7 +153,7 @@ def split_rows(v: OcthVariables, topology: Topology) -> Iterator[Rows]:
 
 
 def with_majority_classes(problem: Problem, tree: ObliqueTree) -> ObliqueTree:
-    """The tree with the most frequent label of each leaf as its class; an empty leaf takes that of an ancestor."""
+    """The tree with the most frequent label of each leaf as its class; an empty leaf inherits an ancestor's class."""
     topology, n_classes = tree.topology, problem.n_classes
     cell = (tree.apply(problem.X_labeled) - topology.n_leaves) * n_classes + problem.labels
     counts = np.bincount(cell, problem.labeled_multiplicity, topology.n_leaves * n_classes)
@@ -205,26 +203,24 @@ def decode_octh(milp: Milp, x: FloatArray, problem: Problem, topology: Topology,
     return with_majority_classes(problem, ObliqueTree(topology, omega, gamma, topology.leaf_classes))
 
 
-# Lower bounds on the errors of OCT-H by counting, which need no solver.
-
 NO_ERRORS = "the least number of errors there is"
 TOO_CLOSE = "rows that no split tells apart"
 TOO_FEW = "the minimum leaf against the class sizes"
 PRICED = "the price of one coefficient"
 
 MOST_CLASSES = 12
-"""Classes up to which all sets of classes that own leaves are tried."""
+"""Maximum number of classes for which all sets of classes that own leaves are tried."""
 
 MOST_ROWS = 6_000
-"""Distinct rows up to which near rows are looked for. Beyond, only equal rows count as not to be told apart."""
+"""Maximum number of distinct rows for which near rows are searched. Beyond it, only identical rows are inseparable."""
 
 
 def counting_bound(problem: Problem, topology: Topology, spec: OcthSpec) -> Bound:
-    """The least cost that any tree of OCT-H can have, by counting rows; features lie in [0, 1].
+    """A lower bound on the cost of every tree of OCT-H, by counting rows; features lie in [0, 1].
 
-    A set of classes owns the leaves. Rows that no split tells apart end in one leaf, so that at most those of one of
-    these classes are right. A class that owns a leaf has to fill it with at least N_min rows, and all that it does not
-    have itself are errors. The bound is the least, over the sets of classes, of the larger of the two numbers.
+    A set of classes owns the leaves. Rows that no split can separate end in one leaf, so at most those of one class are
+    correct. A class that owns a leaf must fill it with at least N_min rows, and rows of other classes in it are errors.
+    The bound is the minimum, over the sets of classes, of the larger of the two numbers.
     """
     groups = class_counts(problem, inseparable_rows(problem, spec.mu))
     sizes = groups.sum(axis=0)
@@ -240,14 +236,14 @@ def counting_bound(problem: Problem, topology: Topology, spec: OcthSpec) -> Boun
 
 
 def _errors_of(groups: FloatArray, sizes: FloatArray, owners: list[int], min_leaf: int) -> float:
-    """The fewest errors of a tree whose leaves belong to given classes, each of which owns one at least."""
+    """A lower bound on the errors of a tree whose leaves belong to these classes, at least one leaf to each."""
     others = float((groups.sum(axis=1) - groups[:, owners].max(axis=1)).sum())
     filled = float(np.maximum(min_leaf - sizes[owners], 0.0).sum())
     return max(others, filled)
 
 
 def _priced(problem: Problem, spec: OcthSpec, errors: float, source: str) -> Bound:
-    """The bound as a cost: a tree with fewer errors than the constant one has a coefficient and pays for it."""
+    """The bound as a cost: a tree with fewer errors than the constant tree pays for at least one coefficient."""
     baseline = baseline_errors(problem)
     counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity)
     constant = float(counts.sum() - counts.max()) / baseline
@@ -260,9 +256,9 @@ def _priced(problem: Problem, spec: OcthSpec, errors: float, source: str) -> Bou
 def inseparable_rows(problem: Problem, mu: float) -> IntArray:
     """The group of each labeled row: rows of a group end in one leaf of every tree of OCT-H.
 
-    |a . (x - y)| <= |a|_1 max |x_j - y_j|, so a split cannot keep two rows apart that differ by less than mu in every
-    feature. With the tolerance of a certificate it can, if they differ by nearly mu. What holds for two rows next to
-    each other holds along a chain of such rows.
+    |a . (x - y)| <= |a|_1 max |x_j - y_j|, so a split cannot separate two rows that differ by less than mu in every
+    feature. With the tolerance of a certificate it can if they differ by nearly mu. The same holds along a chain of
+    such rows.
     """
     first, place = equal_rows(problem.X_labeled)
     reach = separable_width(mu)
@@ -274,9 +270,9 @@ def inseparable_rows(problem: Problem, mu: float) -> IntArray:
 
 
 def separable_width(mu: float) -> float:
-    """Rows that differ by less in every feature are in one leaf, also of trees that are feasible within tolerances.
+    """Rows that differ by less in every feature share a leaf, even in trees that are only feasible within tolerances.
 
-    Each side may be short of its half of the gap by the tolerance, and |a|_1 may exceed 1 by it.
+    Each side may lack the tolerance in its half of the gap, and |a|_1 may exceed 1 by it.
     """
     return mu * (1 - 2 * MARGIN_TOLERANCE) - 4 * MARGIN_TOLERANCE
 

@@ -1,4 +1,7 @@
-"""Rounds of the search for OCT-H: starts, node fits, and the nearest tree that is feasible."""
+"""The search for OCT-H: annealing and node fits that respect gaps and leaf sizes, from CART and from random splits.
+
+A tree in *standard form* has gaps of width mu, enough rows in every leaf, and no split below a missing one.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct._core import OcthAnnealer
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.p2.instance import Instance
-from s2oct.p2.node_fits import alternating_start, correlated_features, logistic_path
+from s2oct.p2.instance import Hyperplanes, Instance, ends, reaches
+from s2oct.p2.node_fits import alternating_start, correlated_features, logistic_path, steepness
 from s2oct.p2.octh_milp import OcthSpec, with_majority_classes
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Targets
@@ -22,14 +26,222 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# Hyperplanes from which the search for OCT-H starts.
+WIDER = 1 + 1e-7
+"""Gaps are slightly wider than mu, so that rounding does not undo them."""
+
+ROWS_AT_ONCE = 60
+"""Rows per side that the linear program of a widest gap starts with and adds at a time."""
+
+CLEARING_WORK = 1200
+"""Limit on linear programs times features to widen the gap of one split."""
+
+STRETCH = 2e6
+"""Moves and leaves times rows between two looks at the clock."""
+
+_BESIDE = 1e-7
+
+_WORTH = 1e-9
+"""Smaller costs and widths are rounding errors."""
+
+
+@dataclass(frozen=True)
+class OcthParameters:
+    """Tuning of the search for OCT-H.
+
+    Attributes
+    ----------
+    starts : tuple of str
+        Starts of the rounds, in turn. CART is a good tree, and rounds from the best tree improve it; random splits find
+        other trees, and so do node fits, which know only two classes.
+    n_visits, fewest_visits, moves : int
+        Visits of a round of annealing, and moves per visit.
+    work : float
+        Visits times rows beyond which a round has fewer visits.
+    hot, shallow_hot, again_hot : tuple of float
+        First temperatures, one of which is drawn for every round, where a row in a wrong leaf costs 2: in general, for
+        trees of depth 1 or 2, and from the best tree. Long hot searches lose their splits and recover few of them
+        sooner than many.
+    cold : float
+        Last temperature.
+    settling : tuple of float
+        Temperatures of the last third of a round, in which no row may stay in a gap.
+    settling_price : float
+        Price of a row in the middle of a gap there.
+    sparse_prices, dense_prices : tuple of float
+        The same price before, one of which is drawn for every round. Dense rows need a higher one to keep gaps free.
+    dense : float
+        Rows are dense if evenly spread rows would have this number in a gap.
+    refitting : float
+        Share of the remaining time for the node fits of one tree.
+    promising : float
+        A round's tree is refitted if it has at most this number of times the errors of the best tree.
+    n_sweeps : int
+        Maximum number of times that all nodes are refitted.
+    n_cuts : int
+        Number of hyperplanes of a node that are moved into gaps, those with the fewest errors before.
+    n_switches : int
+        Number of wrong rows at a node, the nearest first, that the split is asked to put on the other side.
+    """
+
+    starts: tuple[str, ...] = ("cart", "random", "best", "random", "alternating", "best", "random", "best")
+    n_visits: int = 4000
+    fewest_visits: int = 400
+    moves: int = 100
+    work: float = 1.5e6
+    hot: tuple[float, ...] = (0.15, 0.3, 0.3, 0.9)
+    shallow_hot: tuple[float, ...] = (0.3, 0.9)
+    again_hot: tuple[float, ...] = (0.1, 0.2)
+    cold: float = 0.05
+    settling: tuple[float, float] = (0.1, 0.02)
+    settling_price: float = 30.0
+    sparse_prices: tuple[float, ...] = (1.0, 2.0, 4.0)
+    dense_prices: tuple[float, ...] = (1.0, 2.0, 4.0, 10.0, 30.0)
+    dense: float = 1.5
+    refitting: float = 0.1
+    promising: float = 1.1
+    n_sweeps: int = 8
+    n_cuts: int = 3
+    n_switches: int = 4
+
+
+DEFAULTS = OcthParameters()
+
+
+@dataclass(frozen=True, eq=False)
+class OcthSearch:
+    """A search for trees of OCT-H over the labeled rows of a problem whose features lie in [0, 1]."""
+
+    problem: Problem
+    topology: Topology
+    spec: OcthSpec
+    seed: int
+    parameters: OcthParameters = DEFAULTS
+
+    def first_trees(self, deadline: Deadline) -> Iterator[ObliqueTree]:
+        """CART's trees in standard form, and after node fits. The first one has CART's errors if there are gaps."""
+        for criterion in ("gini", "entropy"):
+            planes = cart_start(self.problem, self.topology, self.spec, criterion, self.seed)
+            tree = standard_form(self.problem, self.topology, self.spec, *planes, deadline)
+            yield tree
+            yield self._refitted(tree, deadline)
+
+    def run_round(self, number: int, best: ObliqueTree | None, deadline: Deadline) -> ObliqueTree:
+        """The tree of one round, in standard form."""
+        problem, parameters = self.problem, self.parameters
+        # 1. Choose a start by the number of the round.
+        rng = np.random.default_rng([self.seed, number])
+        kind = parameters.starts[number % len(parameters.starts)]
+        planes = self._start(kind, number, best, rng, deadline)
+        # 2. Anneal for few errors at a low price of rows in gaps, then at one that leaves no row there.
+        planes = self._annealed(planes, rng, deadline, is_again=kind == "best")
+        # 3. Turn the hyperplanes into a tree of OCT-H: annealing does not enforce gaps and leaf sizes.
+        tree = standard_form(problem, self.topology, self.spec, *planes, deadline)
+        # 4. Refit the nodes of a tree that is nearly as good as the best one: for others the time is wasted.
+        if best is not None and errors_of(problem, tree) <= parameters.promising * errors_of(problem, best):
+            return self._refitted(tree, deadline)
+        return tree
+
+    @cached_property
+    def cart_errors(self) -> float:
+        """Number of labeled rows that CART misclassifies; its splits need no gaps."""
+        planes = cart_start(self.problem, self.topology, self.spec, seed=self.seed)
+        tree = ObliqueTree(self.topology, *planes, self.topology.leaf_classes)
+        return errors_of(self.problem, with_majority_classes(self.problem, tree))
+
+    def _refitted(self, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
+        until = deadline.within(self.parameters.refitting * deadline.seconds_left)
+        return refitted(self.problem, self.spec, tree, until, self.parameters)
+
+    def _start(
+        self, kind: str, number: int, best: ObliqueTree | None, rng: np.random.Generator, deadline: Deadline
+    ) -> Hyperplanes:
+        if kind == "best" and best is not None:
+            return best.omega.copy(), best.gamma.copy()
+        if kind == "cart":
+            criterion = ("gini", "entropy")[number // len(self.parameters.starts) % 2]
+            return cart_start(self.problem, self.topology, self.spec, criterion, number)
+        if kind == "alternating" and self.topology.n_classes == 2:
+            return alternating_start(self._instance, rng, deadline)
+        return random_start(self.problem, self.topology, rng)
+
+    def _annealed(
+        self, planes: Hyperplanes, rng: np.random.Generator, deadline: Deadline, *, is_again: bool
+    ) -> Hyperplanes:
+        """The cheapest hyperplanes of an annealing."""
+        problem, parameters, (omega, gamma) = self.problem, self.parameters, planes
+        leaf_classes = self._leaf_classes(omega, gamma, rng)
+        n_visits = int(np.clip(parameters.work / problem.n_labeled, parameters.fewest_visits, parameters.n_visits))
+        heats = parameters.hot if self.topology.depth > 2 else parameters.shallow_hot
+        hot = float(rng.choice(parameters.again_hot if is_again else heats))
+        is_dense = problem.n_labeled * self.spec.mu > parameters.dense
+        in_gap = float(rng.choice(parameters.dense_prices if is_dense else parameters.sparse_prices))
+        annealer = OcthAnnealer(
+            self._instance.XT,
+            problem.labels,
+            self._instance.sizes,
+            leaf_classes,
+            float(self.spec.min_leaf),
+            0.5 * self.spec.mu,
+            int(rng.integers(1, 2**62)),
+        )
+        best = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
+        stretch = max(int(STRETCH / ((parameters.moves + self.topology.n_leaves) * problem.n_labeled)), 1)
+        for n, temperatures, price in (
+            (n_visits, (hot, parameters.cold), in_gap),
+            (n_visits // 3, parameters.settling, parameters.settling_price),
+        ):
+            cost = annealer.anneal(
+                *best,
+                n_visits=n,
+                moves_per_visit=parameters.moves,
+                heats=temperatures,
+                in_gap=price,
+                too_few=1.0,
+                stretch=stretch,
+                stop=lambda: deadline.passed,
+            )
+            if cost <= _WORTH:
+                break
+        return best
+
+    def _leaf_classes(self, omega: FloatArray, gamma: FloatArray, rng: np.random.Generator) -> IntArray:
+        """The most frequent class of each leaf; if two siblings share one, one of them gets another class."""
+        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
+        classes = with_majority_classes(self.problem, tree).leaf_classes.copy()
+        for left in range(0, len(classes), 2):
+            if classes[left] == classes[left + 1]:
+                others = np.delete(np.arange(self.problem.n_classes), classes[left])
+                classes[left + int(rng.integers(2))] = rng.choice(others)
+        return classes
+
+    @cached_property
+    def _instance(self) -> Instance:
+        """The labeled rows for the node fits, which ignore gaps and leaf sizes."""
+        return Instance(
+            topology=self.topology,
+            XT=np.ascontiguousarray(self.problem.X_labeled.T),
+            labels=self.problem.labels,
+            sizes=self.problem.labeled_multiplicity,
+            targets=Targets.exact(np.zeros(self.problem.n_classes), 0),
+            charges=np.zeros((0, self.problem.n_classes)),
+            row_off=1.0,
+            s=1.0,
+            quanta=np.zeros(self.problem.n_features),
+            floor=0.0,
+        )
+
+
+def errors_of(problem: Problem, tree: ObliqueTree) -> float:
+    """Number of labeled rows that a tree misclassifies."""
+    wrong = tree.predict(problem.X_labeled) != problem.labels
+    return float(problem.labeled_multiplicity[wrong].sum())
 
 
 def cart_start(
     problem: Problem, topology: Topology, spec: OcthSpec, criterion: str = "gini", seed: int = 0
-) -> tuple[FloatArray, FloatArray]:
+) -> Hyperplanes:
     """The splits of scikit-learn's CART with the same depth and minimum leaf, each in the middle of its gap."""
-    omega, gamma = _no_splits(problem, topology)
+    omega, gamma = np.zeros((topology.n_branches, problem.n_features)), np.zeros(topology.n_branches)
     X = problem.X_labeled
     # CART compares single precision.
     as_cart_sees = X.astype(np.float32)
@@ -52,9 +264,9 @@ def cart_start(
     return omega, gamma
 
 
-def random_start(problem: Problem, topology: Topology, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def random_start(problem: Problem, topology: Topology, rng: np.random.Generator) -> Hyperplanes:
     """A random feature at every node, split between two random rows."""
-    omega, gamma = _no_splits(problem, topology)
+    omega, gamma = np.zeros((topology.n_branches, problem.n_features)), np.zeros(topology.n_branches)
     for b in range(topology.n_branches):
         feature = int(rng.integers(problem.n_features))
         first, second = problem.X_labeled[rng.integers(problem.n_labeled, size=2), feature]
@@ -63,28 +275,7 @@ def random_start(problem: Problem, topology: Topology, rng: np.random.Generator)
     return omega, gamma
 
 
-def _no_splits(problem: Problem, topology: Topology) -> tuple[FloatArray, FloatArray]:
-    return np.zeros((topology.n_branches, problem.n_features)), np.zeros(topology.n_branches)
-
-
-# Trees in the form that OCT-H needs: gaps of width mu, enough rows in every leaf, no split below a missing one.
-
-ROOM = 1 + 1e-7
-"""Gaps are slightly wider than mu, so that rounding does not undo them."""
-
-ROWS_AT_ONCE = 60
-"""Rows that the linear program of a widest gap begins with, for each side, and takes in at a time."""
-
-CLEARING_WORK = 1200
-"""Linear programs times features that are solved at most to make the gap of one split wide enough."""
-
-_BESIDE = 1e-7
-
-_WORTH = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class GapSplit:
+class GapSplit(NamedTuple):
     """A hyperplane with |a|_1 = 1 in the middle of a gap, and the width of the gap."""
 
     direction: FloatArray
@@ -100,12 +291,12 @@ def standard_form(
     gamma: FloatArray,
     deadline: Deadline = NO_DEADLINE,
 ) -> ObliqueTree:
-    """A tree of OCT-H near given hyperplanes, built from the top down.
+    """A tree of OCT-H near the given hyperplanes, built from the top down.
 
     A split stays as it is if its gap is wide enough and both sides have enough rows. If only the gap is too narrow, the
-    same rows are kept apart by the direction with the widest gap. If that is too narrow, rows beside it change sides,
-    or the offset moves to the nearest gap that will do. A node at which all rows go one way, or for which there is no
-    such gap, is removed. Its child on the side of most rows takes its place and gets all its rows.
+    direction with the widest gap separates the same rows. If that gap is too narrow, rows next to it change sides, or
+    the offset moves to the nearest suitable gap. A node that has all rows on one side, or no such gap, is removed: its
+    child on the side of most rows takes its place and gets all its rows.
     """
     new_omega = np.zeros_like(omega)
     new_gamma = np.full_like(gamma, -spec.mu / 2)
@@ -146,11 +337,11 @@ def split_near(
 
     if enough(right):
         low, high = float(values[~right].max()), float(values[right].min())
-        if high - low >= spec.mu * ROOM:
-            # Within the gap the offset stays where it is, as far as the rows beside it allow.
+        if high - low >= spec.mu * WIDER:
+            # The offset stays where it is, as far as the rows next to the gap allow.
             return GapSplit(direction, float(np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)), high - low)
         wide = widest_gap(X, right, values - offset, deadline)
-        cleared = None if wide is None else cleared_gap(X, right, wide, enough, spec.mu * ROOM, deadline)
+        cleared = None if wide is None else cleared_gap(X, right, wide, enough, spec.mu * WIDER, deadline)
         if cleared is not None:
             return cleared
     return _nearest_gap(values, sizes, direction, offset, spec)
@@ -163,7 +354,7 @@ def _nearest_gap(
     order = np.argsort(values, kind="stable")
     ordered, below = values[order], np.cumsum(sizes[order])[:-1]
     enough = max(spec.min_leaf, 1)
-    wide = np.diff(ordered) >= spec.mu * ROOM
+    wide = np.diff(ordered) >= spec.mu * WIDER
     usable = np.flatnonzero(wide & (below >= enough) & (float(sizes.sum()) - below >= enough))
     if not len(usable):
         return None
@@ -174,10 +365,10 @@ def _nearest_gap(
 
 
 def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: Deadline) -> GapSplit | None:
-    """The split with the widest gap between given rows on the right and all others on the left; None if there is none.
+    """The split with the widest gap between the rows on the right and all others on the left; None if there is none.
 
-    A linear program over |a|_1 <= 1 that begins with the rows nearest to a hyperplane, at a given ``distance``, and
-    takes in others while they are nearer to the new one.
+    A linear program over |a|_1 <= 1. It starts with the rows nearest to a hyperplane, at the given ``distance``, and
+    adds others while they are nearer to the new hyperplane.
     """
     n, p = X.shape
     side = np.where(right, 1.0, -1.0)
@@ -199,9 +390,9 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
         if solution is None or solution[-1] <= _WORTH:
             return None
         direction, offset = solution[:p] - solution[p : 2 * p], float(solution[2 * p])
-        room = side * (X @ direction - offset) - solution[-1]
-        nearest = np.argsort(np.where(added, np.inf, room), kind="stable")[: 2 * ROWS_AT_ONCE]
-        new = nearest[~added[nearest] & (room[nearest] < -_WORTH)]
+        slack = side * (X @ direction - offset) - solution[-1]
+        nearest = np.argsort(np.where(added, np.inf, slack), kind="stable")[: 2 * ROWS_AT_ONCE]
+        new = nearest[~added[nearest] & (slack[nearest] < -_WORTH)]
     return _in_the_middle(X, right, direction)
 
 
@@ -213,10 +404,10 @@ def cleared_gap(
     width: float,
     deadline: Deadline,
 ) -> GapSplit | None:
-    """A split whose gap has a given width, with a few rows on other sides than in the widest split of given rows.
+    """A split whose gap has the given width, with a few rows on other sides; None if this takes too long.
 
-    The rows beside a widest gap keep it narrow. The one whose change of side widens it most changes its side, and so on
-    until the gap is wide enough. None if this takes too long.
+    The rows next to a widest gap keep it narrow. The row whose change of side widens it most changes its side, and so
+    on until the gap is wide enough.
     """
     programs = CLEARING_WORK // X.shape[1]
     while split.width < width:
@@ -249,27 +440,17 @@ def _in_the_middle(X: FloatArray, right: BoolArray, direction: FloatArray) -> Ga
     return GapSplit(direction / size, 0.5 * (low + high), high - low) if high > low else None
 
 
-# Alternating node fits for OCT-H: one hyperplane at a time, judged by the errors of the whole tree in OCT-H's form.
-
-SWEEPS = 8
-"""How often all nodes are refitted, at most."""
-
-CUTS = 3
-"""Hyperplanes of a node that are brought into gaps: those with the fewest errors before."""
-
-SWITCHES = 4
-"""Wrong rows at a node, the nearest first, for which the split is tried that has them on the other side."""
-
-
-def refitted(problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
-    """The tree after its nodes were refitted from the bottom up, again and again while this removes errors."""
+def refitted(
+    problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Deadline, parameters: OcthParameters = DEFAULTS
+) -> ObliqueTree:
+    """The tree with its nodes refitted from the bottom up, repeatedly while this removes errors of the whole tree."""
     fewest = errors_of(problem, tree)
-    for _ in range(SWEEPS):
+    for _ in range(parameters.n_sweeps):
         before = fewest
         for node in reversed(tree.topology.branches):
             if deadline.passed:
                 return tree
-            for omega, gamma in _candidates(problem, spec, tree, node, deadline):
+            for omega, gamma in _candidates(problem, spec, tree, node, parameters, deadline):
                 if fewest == 0 or deadline.passed:
                     return tree
                 other = standard_form(problem, tree.topology, spec, omega, gamma, deadline)
@@ -282,43 +463,39 @@ def refitted(problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Dead
     return tree
 
 
-def errors_of(problem: Problem, tree: ObliqueTree) -> float:
-    """How many labeled rows a tree misclassifies."""
-    wrong = tree.predict(problem.X_labeled) != problem.labels
-    return float(problem.labeled_multiplicity[wrong].sum())
-
-
 def _candidates(
-    problem: Problem, spec: OcthSpec, tree: ObliqueTree, node: int, deadline: Deadline
-) -> Iterator[tuple[FloatArray, FloatArray]]:
+    problem: Problem, spec: OcthSpec, tree: ObliqueTree, node: int, parameters: OcthParameters, deadline: Deadline
+) -> Iterator[Hyperplanes]:
     """Hyperplanes of the tree with another one at a node, the most promising first."""
-    X = problem.X_labeled
-    right = tree.goes_right(X)
-    rows = np.flatnonzero(_reaches(right, node))
-    ends = [_ends(tree, right[rows], 2 * node + side) == problem.labels[rows] for side in (0, 1)]
+    right = tree.goes_right(problem.X_labeled).T
+    rows = np.flatnonzero(reaches(right, node))
+    X, right, labels = problem.X_labeled[rows], right[:, rows], problem.labels[rows]
+    on_left, on_right = (ends(tree.leaf_classes, right, 2 * node + side) == labels for side in (0, 1))
     sizes = problem.labeled_multiplicity[rows]
-    gain = sizes * (ends[1].astype(float) - ends[0])
+    gain = sizes * (on_right.astype(float) - on_left)
     if not gain.any():
         return
     cuts = [
         (errors, k, direction, offset)
-        for k, direction in enumerate(_directions(X[rows], gain))
-        for errors, offset in _best_cuts(X[rows] @ direction, gain, sizes, spec.min_leaf)
+        for k, direction in enumerate(_directions(X, gain))
+        for errors, offset in _best_cuts(X @ direction, gain, sizes, spec.min_leaf)
     ]
-    best_cuts = ((direction, offset) for _, _, direction, offset in sorted(cuts, key=lambda cut: cut[:2])[:CUTS])
-    for direction, offset in chain(best_cuts, _switched(X[rows], right[rows, node - 1], gain, tree, node, deadline)):
+    best_cuts = (cut[2:] for cut in sorted(cuts, key=lambda cut: cut[:2])[: parameters.n_cuts])
+    # The rows that are wrong on their sides, the nearest first.
+    distance = X @ tree.omega[node - 1] - tree.gamma[node - 1]
+    wrong = np.flatnonzero(np.where(right[node - 1], -gain, gain) > 0)
+    wrong = wrong[np.argsort(np.abs(distance[wrong]), kind="stable")][: parameters.n_switches]
+    for direction, offset in chain(best_cuts, _switched(X, right[node - 1], wrong, distance, deadline)):
         omega, gamma = tree.omega.copy(), tree.gamma.copy()
         omega[node - 1], gamma[node - 1] = direction, offset
         yield omega, gamma
 
 
 def _switched(
-    X: FloatArray, right: BoolArray, gain: FloatArray, tree: ObliqueTree, node: int, deadline: Deadline
+    X: FloatArray, right: BoolArray, wrong: IntArray, distance: FloatArray, deadline: Deadline
 ) -> Iterator[tuple[FloatArray, float]]:
-    """Splits with the widest gap where one row that is wrong on its side goes to the other side, and all else stays."""
-    distance = X @ tree.omega[node - 1] - tree.gamma[node - 1]
-    wrong = np.flatnonzero(np.where(right, -gain, gain) > 0)
-    for row in wrong[np.argsort(np.abs(distance[wrong]), kind="stable")][:SWITCHES]:
+    """For each wrong row, the split with the widest gap that has it on the other side and all others as before."""
+    for row in wrong:
         sides = right.copy()
         sides[row] ^= True
         if sides.any() and not sides.all():
@@ -328,9 +505,8 @@ def _switched(
 
 
 def _directions(X: FloatArray, gain: FloatArray) -> FloatArray:
-    """Directions along which rows that gain on the right may lie beyond the others: logistic ones, single features."""
-    spread = X.std(axis=0)
-    steep = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+    """Directions that may separate rows that gain on the right: logistic ones and single features."""
+    steep = steepness(X.std(axis=0))
     decided = np.flatnonzero(gain)
     standardised = (X - X.mean(axis=0)) * steep
     features = correlated_features(standardised, decided, gain[decided])
@@ -343,7 +519,7 @@ def _directions(X: FloatArray, gain: FloatArray) -> FloatArray:
 
 
 def _best_cuts(values: FloatArray, gain: FloatArray, sizes: FloatArray, min_leaf: int) -> list[tuple[float, float]]:
-    """Of all offsets with enough rows on both sides, the one with the fewest errors and how many; none without any."""
+    """The errors and the offset of the best cut with enough rows on both sides; empty if there is none."""
     order = np.argsort(values, kind="stable")
     ordered, below = values[order], np.cumsum(sizes[order])[:-1]
     enough = max(min_leaf, 1)
@@ -354,173 +530,3 @@ def _best_cuts(values: FloatArray, gain: FloatArray, sizes: FloatArray, min_leaf
         return []
     cut = int(usable[forgone[usable].argmin()])
     return [(float(forgone[cut]), 0.5 * float(ordered[cut] + ordered[cut + 1]))]
-
-
-def _reaches(right: BoolArray, node: int) -> BoolArray:
-    """Which rows reach a node."""
-    there = np.ones(len(right), dtype=bool)
-    while node > 1:
-        there &= right[:, node // 2 - 1] == bool(node % 2)
-        node //= 2
-    return there
-
-
-def _ends(tree: ObliqueTree, right: BoolArray, node: int) -> IntArray:
-    """The class in which rows would end if they started at a node."""
-    at = np.full(len(right), node)
-    while node < tree.topology.n_leaves:
-        at = 2 * at + right[np.arange(len(right)), at - 1]
-        node *= 2
-    return np.asarray(tree.leaf_classes[at - tree.topology.n_leaves])
-
-
-# The search for OCT-H: node fits and annealing that know gaps and leaf sizes, from CART and from random splits.
-
-KINDS = ("cart", "random", "best", "random", "alternating", "best", "random", "best")
-"""Where the rounds start, in turn."""
-
-VISITS, FEWEST_VISITS, WORK, MOVES = 4000, 400, 1.5e6, 100
-"""Visits of a round, fewer where visits times rows are more than the work; and moves of a visit."""
-
-HEATS, SHALLOW_HEATS, COLD = (0.15, 0.3, 0.3, 0.9), (0.3, 0.9), 0.05
-"""Temperatures at the start, drawn for every round, in trees of depth 1 or 2 from the second ones; and at the end.
-A row in a wrong leaf costs 2. Long hot searches lose their splits, and find few splits again sooner than many."""
-
-SETTLING, SETTLED = (0.1, 0.02), 30.0
-"""Temperatures of the last part of a round, and what a row in the middle of a gap costs there: no row may stay."""
-
-AGAIN = (0.1, 0.2)
-"""Temperatures at the start from the best tree."""
-
-REFITTING = 0.1
-"""Share of the time that is left for the node fits of one tree."""
-
-PROMISING = 1.1
-"""A round's tree is refitted if it has at most this many times the errors of the best tree."""
-
-SPARSE, DENSE, DENSE_GAP = (1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 10.0, 30.0), 1.5
-"""What a row in the middle of a gap costs, drawn for every round. Where rows that are spread evenly would have this
-many in a gap, they are dense, and more is needed to keep gaps free."""
-
-RESTS = 1e-9
-"""A cost that is rounding errors."""
-
-STRETCH = 2e6
-"""Moves and leaves times rows between two looks at the clock."""
-
-
-@dataclass(frozen=True, eq=False)
-class OcthSearch:
-    """A search for trees of OCT-H over the labeled rows of a problem whose features lie in [0, 1]."""
-
-    problem: Problem
-    topology: Topology
-    spec: OcthSpec
-    seed: int
-
-    def first_trees(self, deadline: Deadline) -> Iterator[ObliqueTree]:
-        """CART's trees in OCT-H's form, and after node fits. The first one has the errors of CART if there are gaps."""
-        for criterion in ("gini", "entropy"):
-            tree = self.form(*cart_start(self.problem, self.topology, self.spec, criterion, self.seed), deadline)
-            yield tree
-            yield self.refitted(tree, deadline)
-
-    @cached_property
-    def cart_errors(self) -> float:
-        """How many labeled rows CART misclassifies, whose splits need no gaps."""
-        omega, gamma = cart_start(self.problem, self.topology, self.spec, seed=self.seed)
-        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
-        return errors_of(self.problem, with_majority_classes(self.problem, tree))
-
-    def run_round(self, number: int, best: ObliqueTree | None, deadline: Deadline) -> ObliqueTree:
-        """Anneal once from some hyperplanes; the tree in OCT-H's form."""
-        rng = np.random.default_rng([self.seed, number])
-        omega, gamma = self.start(number, best, rng, deadline)
-        tree = self.form(*self.annealed(omega, gamma, number, rng, deadline), deadline)
-        if best is not None and errors_of(self.problem, tree) <= PROMISING * errors_of(self.problem, best):
-            return self.refitted(tree, deadline)
-        return tree
-
-    def refitted(self, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
-        """The tree after node fits, which get a part of the time that is left."""
-        return refitted(self.problem, self.spec, tree, deadline.within(REFITTING * deadline.seconds_left))
-
-    def form(self, omega: FloatArray, gamma: FloatArray, deadline: Deadline) -> ObliqueTree:
-        """A tree of OCT-H near given hyperplanes."""
-        return standard_form(self.problem, self.topology, self.spec, omega, gamma, deadline)
-
-    def start(
-        self, number: int, best: ObliqueTree | None, rng: np.random.Generator, deadline: Deadline
-    ) -> tuple[FloatArray, FloatArray]:
-        """The hyperplanes from which a round starts."""
-        kind = KINDS[number % len(KINDS)]
-        if kind == "best" and best is not None:
-            return best.omega.copy(), best.gamma.copy()
-        if kind == "cart":
-            criterion = ("gini", "entropy")[number // len(KINDS) % 2]
-            return cart_start(self.problem, self.topology, self.spec, criterion, number)
-        if kind == "alternating" and self.topology.n_classes == 2:
-            return alternating_start(self.instance, rng, deadline)
-        return random_start(self.problem, self.topology, rng)
-
-    def annealed(
-        self, omega: FloatArray, gamma: FloatArray, number: int, rng: np.random.Generator, deadline: Deadline
-    ) -> tuple[FloatArray, FloatArray]:
-        """The cheapest hyperplanes of an annealing, first at a low price of rows in gaps, then at a high one."""
-        leaf_classes = self.leaf_classes(omega, gamma, rng)
-        n_visits = int(np.clip(WORK / self.problem.n_labeled, FEWEST_VISITS, VISITS))
-        heats = HEATS if self.topology.depth > 2 else SHALLOW_HEATS
-        hot = float(rng.choice(AGAIN if KINDS[number % len(KINDS)] == "best" else heats))
-        is_dense = self.problem.n_labeled * self.spec.mu > DENSE_GAP
-        in_gap = float(rng.choice(DENSE if is_dense else SPARSE))
-        annealer = OcthAnnealer(
-            self.instance.XT,
-            self.problem.labels,
-            self.instance.sizes,
-            leaf_classes,
-            float(self.spec.min_leaf),
-            0.5 * self.spec.mu,
-            int(rng.integers(1, 2**62)),
-        )
-        best = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
-        stretch = max(int(STRETCH / ((MOVES + self.topology.n_leaves) * self.problem.n_labeled)), 1)
-        for n, ends, price in ((n_visits, (hot, COLD), in_gap), (n_visits // 3, SETTLING, SETTLED)):
-            cost = annealer.anneal(
-                *best,
-                n_visits=n,
-                moves_per_visit=MOVES,
-                heats=ends,
-                in_gap=price,
-                too_few=1.0,
-                stretch=stretch,
-                stop=lambda: deadline.passed,
-            )
-            if cost <= RESTS:
-                break
-        return best
-
-    def leaf_classes(self, omega: FloatArray, gamma: FloatArray, rng: np.random.Generator) -> IntArray:
-        """The most frequent class of each leaf; of two leaves below one node with one class, one gets another class."""
-        tree = ObliqueTree(self.topology, omega, gamma, self.topology.leaf_classes)
-        classes = with_majority_classes(self.problem, tree).leaf_classes.copy()
-        for left in range(0, len(classes), 2):
-            if classes[left] == classes[left + 1]:
-                others = np.delete(np.arange(self.problem.n_classes), classes[left])
-                classes[left + int(rng.integers(2))] = rng.choice(others)
-        return classes
-
-    @cached_property
-    def instance(self) -> Instance:
-        """The labeled rows for the node fits, which know neither gaps nor leaf sizes."""
-        return Instance(
-            topology=self.topology,
-            XT=np.ascontiguousarray(self.problem.X_labeled.T),
-            labels=self.problem.labels,
-            sizes=self.problem.labeled_multiplicity,
-            targets=Targets.exact(np.zeros(self.problem.n_classes), 0),
-            charges=np.zeros((0, self.problem.n_classes)),
-            row_off=1.0,
-            s=1.0,
-            quanta=np.zeros(self.problem.n_features),
-            floor=0.0,
-        )

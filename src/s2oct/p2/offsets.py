@@ -1,11 +1,11 @@
 """Offsets of all last-level nodes at once: a knapsack.
 
-The directions and the nodes above stay fixed. A last-level node may put its offset into any gap between all unlabeled
+The directions and the nodes above stay fixed. A last-level node may put its offset into any gap between the unlabeled
 rows that is at least 2 wide. Each gap is an offer: a number of rows in class 0, at a price. Every labeled row chooses
-the node below which it ends, the cheapest one at present. Then costs add up over the nodes. For the present offsets
-the sum is the cost of the tree; for other offsets the tree costs no more than the sum, as rows may choose again. The
+the node below which it ends, the cheapest one at present. Costs then add up over the nodes. For the present offsets the
+sum is the cost of the tree. For other offsets the tree costs at most the sum, because rows may choose again. The
 cheapest offers for every number of rows are combined node by node (a min-plus convolution). Then the labeled rows
-choose again, and so on while the cost falls.
+choose again, and so on while the cost decreases.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from s2oct.p2.instance import Instance, tree_cost, values_at_nodes
 from s2oct.stopping import Deadline
 
 MOST_OFFERS, COMBINATION_WORK = 2000, 5e7
-"""Most offers of a node that are combined, the cheapest ones; and most offers times rows, as each offer takes one pass
-over the possible counts."""
+"""Limits on the offers of a node, of which the cheapest are combined, and on offers times rows: each offer takes one
+pass over the possible counts."""
 
 REPEATS = 5
+"""Maximum number of combinations for one tree."""
+
 _WORTH = 1e-9
 
 
@@ -32,8 +34,8 @@ def combine_offsets(
 ) -> tuple[FloatArray, FloatArray]:
     """Hyperplanes with the best combination of last-level offsets; a node is reversed where that is cheaper.
 
-    The cost of a tree whose last level keeps its margins never rises. With more than two classes, several domains or
-    weights there is no single number of rows to add up; then, and after the deadline, the tree is returned as it is.
+    The cost of a tree whose last level keeps its margins never increases. With more than two classes, several domains
+    or weights, there is no single number of rows to add up: the tree is returned unchanged, as after the deadline.
     """
     if not instance.has_one_number or instance.n_labeled == instance.n_rows:
         return omega, gamma
@@ -59,11 +61,11 @@ def _cost(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _LastLevel:
-    """What the last-level nodes of a tree mean for the rows.
+    """The last-level nodes of a tree and the rows that reach them.
 
-    ``nodes`` are their rows in omega and gamma, ``along`` is omega . x (nodes, N), ``h`` that minus gamma, ``above``
-    the errors of the labeled rows on the way there (nodes, n), and ``reached`` the unlabeled rows that get there
-    (nodes, m). ``H`` are the values of all rows at all nodes.
+    ``nodes`` are their indices in omega and gamma, ``along`` is omega . x (nodes, N), ``h`` is that minus gamma,
+    ``above`` has the errors of the labeled rows on the paths there (nodes, n), and ``reached`` the unlabeled rows that
+    arrive (nodes, m). ``H`` are the values of all rows at all nodes.
     """
 
     instance: Instance
@@ -95,12 +97,12 @@ class _LastLevel:
 
     @cached_property
     def cost(self) -> float:
-        """The cost of the tree as it is."""
+        """The cost of the present tree."""
         return tree_cost(self.instance, self.H)
 
     @property
     def errors(self) -> FloatArray:
-        """What each labeled row would pay to end below each node, shape (nodes, n)."""
+        """Error of each labeled row if it ends below each node, shape (nodes, n)."""
         n = self.instance.n_labeled
         toward = np.where(self.instance.labels == 1, -1.0, 1.0)
         return np.asarray(self.above + np.maximum(1 + toward * self.h[:, :n], 0))
@@ -176,7 +178,7 @@ class _Menu:
 def _offers(
     values: FloatArray, present: float, choosers: IntArray, reached: BoolArray, instance: Instance
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Counts, prices and offsets of every gap along a direction; ``values`` are omega . x of all rows."""
+    """Counts, prices and offsets of all gaps along a direction; ``values`` are omega . x of all rows."""
     n = instance.n_labeled
     order = np.argsort(values[n:], kind="stable")
     line = values[n:][order]
@@ -195,7 +197,7 @@ def _offers(
 def _best_in_gaps(
     low: FloatArray, high: FloatArray, present: float, values: FloatArray, labels: IntArray, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The best offset in each interval and what the labeled rows pay there.
+    """The best offset in each interval and the error of the labeled rows there.
 
     The error is convex in the offset: class 0 pays below its value + 1, class 1 above its value - 1. So the best offset
     in an interval is the minimum nearest to the present offset, moved into the interval.
@@ -221,7 +223,7 @@ def _best_in_gaps(
 
 
 def _cheapest_combination(menus: list[_Menu], total: float, C: float, deadline: Deadline) -> list[int] | None:
-    """One offer per node such that prices and C times the distance of the counts from the total are least.
+    """One offer per node that minimises prices plus C times the distance of the count from the total.
 
     None after the deadline.
     """

@@ -1,4 +1,7 @@
-"""A problem as P2 sees it: scaled and merged rows, the constants M and s, and bounds on distances."""
+"""A problem prepared for P2: choices about the model, model units, merged rows, and the constants M and s.
+
+The constants follow the paper's rules. They need the largest distance between two rows.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,16 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
-# The constants of P2 by the paper's rules, the distances between rows that they need, and their versions per row.
-
 _BLOCK, _BOX = 2048, 256
 _QUICK_WORK = 5e7
-"""Pairs times features up to which the diameter is always found: that takes some hundredths of a second."""
+"""Pairs times features up to which the diameter is always computed, in some hundredths of a second."""
 
 _EXACT_L1_WORK = 5e8
-"""Pairs times features up to which the farthest row in the 1-norm is found exactly, not bounded by the box."""
+"""Pairs times features up to which the largest distance in the 1-norm is exact rather than bounded by the box."""
 
 
 class Diameter(NamedTuple):
-    """The largest distance between two rows: how large it is at least and at most. The two are equal once it is found.
-
-    Attributes
-    ----------
-    least, most : float
-        A distance that two rows have, and one that no two rows exceed.
-    """
+    """Bounds on the largest distance between two rows: one that two rows have, and one that no two rows exceed."""
 
     least: float
     most: float
@@ -45,9 +40,9 @@ class Diameter(NamedTuple):
 def diameter(X: FloatArray, deadline: Deadline = NO_DEADLINE) -> Diameter:
     """eta: the largest Euclidean distance between two rows, without an N x N matrix.
 
-    Rows that cannot be farther apart than a distance already known are left out: first single rows (through the
-    centre, or in the farthest corner of the box), then pairs of boxes of neighbouring rows. In many dimensions that
-    leaves out little. After the deadline the result is between two bounds.
+    Rows that cannot be farther apart than a known distance are skipped: first single rows (through the centre, or in
+    the farthest corner of the box), then pairs of boxes of neighbouring rows. In many dimensions this skips little.
+    After the deadline, the two bounds differ.
     """
     if len(X) < 2:
         return Diameter(0.0, 0.0)
@@ -67,15 +62,15 @@ def diameter(X: FloatArray, deadline: Deadline = NO_DEADLINE) -> Diameter:
         return Diameter(best, max(most, best))
     corner = np.linalg.norm(np.maximum(rows - low, high - rows), axis=1)
     rows = rows[np.minimum(radius + radius.max(), corner) > best]
-    boxes = [_Box.of(rows[box]) for box in _boxes(rows)]
-    low, high = (np.array([getattr(box, end) for box in boxes]) for end in ("low", "high"))
-    for a, box in enumerate(boxes):
+    boxes = [(box, np.einsum("ij,ij->i", box, box)) for box in (rows[group] for group in _neighbours(rows))]
+    low, high = np.array([box.min(axis=0) for box, _ in boxes]), np.array([box.max(axis=0) for box, _ in boxes])
+    for a in range(len(boxes)):
         apart = np.linalg.norm(np.maximum(high[a:] - low[a], high[a] - low[a:]), axis=1)
         for b in a + np.flatnonzero(apart > best):
             if deadline.passed:
                 return Diameter(best, max(most, best))
             if apart[b - a] > best:
-                best = max(best, _largest_distance(box, boxes[b], best))
+                best = max(best, _largest_distance(*boxes[a], *boxes[b], best))
     return Diameter(best, best)
 
 
@@ -97,51 +92,40 @@ def _far_pair(rows: FloatArray, deadline: Deadline) -> float:
     return best
 
 
-class _Box(NamedTuple):
-    """Neighbouring rows, their ends, and their squared lengths."""
-
-    rows: FloatArray
-    low: FloatArray
-    high: FloatArray
-    squares: FloatArray
-
-    @classmethod
-    def of(cls, rows: FloatArray) -> _Box:
-        return cls(rows, rows.min(axis=0), rows.max(axis=0), np.einsum("ij,ij->i", rows, rows))
-
-
-def _boxes(rows: FloatArray) -> list[IntArray]:
+def _neighbours(rows: FloatArray) -> list[IntArray]:
     """Row numbers in groups of neighbours: halved along the widest feature until small."""
-    pending, boxes = [np.arange(len(rows))], []
+    pending, groups = [np.arange(len(rows))], []
     while pending:
         group = pending.pop()
         if len(group) <= _BOX:
             if len(group):
-                boxes.append(group)
+                groups.append(group)
             continue
         widest = int(np.ptp(rows[group], axis=0).argmax())
         group = group[np.argsort(rows[group, widest], kind="stable")]
         pending += [group[: len(group) // 2], group[len(group) // 2 :]]
-    return boxes
+    return groups
 
 
-def _largest_distance(first: _Box, second: _Box, best: float) -> float:
+def _largest_distance(
+    first: FloatArray, first_squares: FloatArray, second: FloatArray, second_squares: FloatArray, best: float
+) -> float:
     """Largest distance between two groups of rows if it exceeds the best, recomputed from the differences."""
-    squared = first.rows @ second.rows.T
+    squared = first @ second.T
     squared *= -2
-    squared += first.squares[:, None]
-    squared += second.squares
+    squared += first_squares[:, None]
+    squared += second_squares
     # The Gram form loses digits to cancellation: it selects candidate pairs, and the differences decide.
-    slack = 1e-9 * float(first.squares.max() + second.squares.max())
+    slack = 1e-9 * float(first_squares.max() + second_squares.max())
     largest = float(squared.max())
     if largest + slack <= best * best:
         return best
     i, k = np.nonzero(squared >= largest - 2 * slack)
-    return float(np.linalg.norm(first.rows[i] - second.rows[k], axis=1).max())
+    return float(np.linalg.norm(first[i] - second[k], axis=1).max())
 
 
 def farthest_l1(X: FloatArray) -> FloatArray:
-    """max_k |x_i - x_k|_1 for every row, or the distance to the farthest corner of the box where that is too slow."""
+    """max_k |x_i - x_k|_1 for every row; if that is too slow, the distance to the farthest corner of the box."""
     n, p = X.shape
     corner = np.maximum(X - X.min(axis=0), X.max(axis=0) - X).sum(axis=1)
     if n * n * p > _EXACT_L1_WORK:
@@ -163,12 +147,12 @@ class Bounds:
     Attributes
     ----------
     eta : float
-        The largest distance between two rows, or a larger number if that was not found in time: then M is larger, and
-        a lower bound on the cost remains one.
+        The largest distance between two rows, or a larger number if there was no time to find it. M is then larger,
+        and lower bounds on the cost stay valid.
     s : float
         The bound on the coefficients.
     least_eta : float, optional
-        A distance that two rows have, if ``eta`` is not known to be one. A tree must be feasible with this one.
+        A distance that two rows have, if ``eta`` may be larger. Trees must be feasible with this one.
     """
 
     depth: int
@@ -184,23 +168,23 @@ class Bounds:
 
     @property
     def B(self) -> float:
-        """B(s) = D M, the most a leaf error can be."""
+        """B(s) = D M, the largest possible leaf error."""
         return self.depth * self.M
 
     @property
     def is_exact(self) -> bool:
-        """Whether eta is the distance of two rows."""
+        """Whether eta is the largest distance, not a bound on it."""
         return self.least_eta is None
 
     def strict(self) -> Bounds:
-        """The bounds that a tree must meet, so that it is feasible whatever eta really is."""
+        """The bounds that a tree must meet to be feasible for every possible eta."""
         return self if self.least_eta is None else replace(self, eta=self.least_eta, least_eta=None)
 
     def M_of_rows(self, X: FloatArray) -> FloatArray:
         """M_i <= M of every row; some optimal tree stays feasible with these.
 
-        A hyperplane that separates rows is within s * max_k |x_i - x_k|_1 of each of them. A hyperplane that separates
-        nothing can be moved that near.
+        A hyperplane that separates rows is within s * max_k |x_i - x_k|_1 of each of them. Any other hyperplane can be
+        moved that close.
         """
         return np.minimum(self.s * farthest_l1(X) + 2.0, self.M)
 
@@ -211,7 +195,7 @@ def paper_depth(n_rows: int, n_classes: int = 2) -> int:
 
 
 def paper_coefficient_bound(n_rows: int, n_features: int, eta: float) -> float:
-    """The paper's rule for s; where all rows are equal (eta = 0) only its constant part is defined."""
+    """The paper's rule for s; if all rows are equal (eta = 0), only its constant part is defined."""
     least = 10.0 if n_rows < 650 else 20.0 if n_rows < 1500 else 40.0
     return max(least, (LEAST_M - 1) / (eta * np.sqrt(n_features))) if eta > 0 else least
 
@@ -226,9 +210,6 @@ def compute_bounds(
         s = paper_coefficient_bound(problem.n_rows, problem.n_features, found.most)
     least = None if found.least == found.most else found.least
     return Bounds(depth, problem.n_features, found.most, float(s), least)
-
-
-# A problem made ready for search and solvers: choices, model units, equal rows merged, constants of P2.
 
 
 @dataclass(frozen=True)
@@ -246,7 +227,7 @@ class ModelSpec:
     scaled : bool
         Whether the features are centred and rescaled as in Sec. 4.1 of the paper.
     max_features_per_split : int, optional
-        Most features with a coefficient other than 0 in one split; no such constraint if None, as in the paper.
+        Maximum number of features per split; no constraint if None, as in the paper.
     features : tuple of int, optional
         The columns that splits may use, in ascending order; all columns if None.
     """
@@ -349,11 +330,11 @@ class Scaling:
 
 
 Columns = tuple[int, ...] | None
-"""The columns that are left, in their order; None for all."""
+"""Columns that remain, in ascending order; None for all."""
 
 
 def narrowed(problem: Problem, columns: Columns) -> Problem:
-    """The problem with these columns alone."""
+    """The problem with only these columns."""
     if columns is None:
         return problem
     if columns[-1] >= problem.n_features:
@@ -368,24 +349,24 @@ def narrowed(problem: Problem, columns: Columns) -> Problem:
 
 
 def narrowed_tree(tree: ObliqueTree, columns: Columns) -> ObliqueTree:
-    """The tree over these columns, for a tree that uses no others."""
+    """A tree that uses only these columns as a tree over them."""
     return tree if columns is None else replace(tree, omega=np.ascontiguousarray(tree.omega[:, list(columns)]))
 
 
 def uses_others(tree: ObliqueTree, columns: Columns) -> bool:
-    """Whether a tree over all columns has a coefficient in a column that is not among these."""
+    """Whether a tree over all columns uses a column that is not among these."""
     return columns is not None and bool(np.delete(tree.omega, list(columns), axis=1).any())
 
 
 def widened_tree(tree: ObliqueTree, columns: Columns, n_features: int) -> ObliqueTree:
-    """A tree over these columns as a tree over all: the other coefficients are 0, so every value stays the same."""
+    """A tree over these columns as a tree over all columns: the other coefficients are 0, so no value changes."""
     if columns is None:
         return tree
     return replace(tree, omega=_widened(tree.omega, columns, np.zeros((len(tree.omega), n_features))))
 
 
 def widened_scaling(scaling: Scaling, columns: Columns, n_features: int) -> Scaling:
-    """A map of these columns as a map of all, which leaves the others as they are."""
+    """A map of these columns as a map of all columns, which leaves the others unchanged."""
     if columns is None:
         return scaling
     return Scaling(
@@ -399,7 +380,7 @@ def _widened(narrow: FloatArray, columns: tuple[int, ...], wide: FloatArray) -> 
 
 
 TINY = 1e-3
-"""If the farthest rows are less than this apart, all rows are enlarged for the solvers."""
+"""If the largest distance is below this, all rows are enlarged for the solvers."""
 
 LARGEST_M = 1e10
 """Beyond this M, rounding hides the difference between a distance of 1 and one of 1 - 1e-6."""
@@ -407,18 +388,18 @@ LARGEST_M = 1e10
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Everything that functions on trees need to know about a fit, and nothing that changes during it.
+    """Everything about a problem that does not change during a fit.
 
     Attributes
     ----------
     given : Problem
-        The problem as the user gave it, with the columns that splits may use.
+        The user's problem, with the columns that splits may use.
     problem : Problem
-        The same in model units, equal rows merged.
+        The same in model units, with identical rows merged.
     groups : ndarray of shape (m,)
-        For every unlabeled row as given, its place among the merged ones.
+        For every unlabeled row of ``given``, its index among the merged rows.
     spec : ModelSpec
-        What the user chose about the model.
+        The parameters of the model.
     scaling : Scaling
         The map from the user's units to those of the model.
     topology : Topology
@@ -437,18 +418,18 @@ class Prepared:
 
     @property
     def terms(self) -> tuple[CostTerm, ...]:
-        """The parts of what a tree costs in P2, in the order in which they add up."""
+        """The terms of the cost of a tree in P2, in the order of summation."""
         return LabelErrors(), TotalMiss(self.spec.C)
 
     @property
     def most_features(self) -> int | None:
-        """Most features in a split; None if every split may use all."""
+        """Maximum number of features per split; None if every split may use all."""
         most = self.spec.max_features_per_split
         return None if most is None or most >= self.problem.n_features else most
 
     @cached_property
     def lowest(self) -> FloatArray:
-        """The least value of each feature, in model units."""
+        """The smallest value of each feature, in model units."""
         parts = self.problem.X_labeled, self.problem.X_unlabeled
         return np.asarray(np.min([part.min(axis=0, initial=np.inf) for part in parts], axis=0))
 
@@ -473,7 +454,7 @@ class Prepared:
         return self.bounds.depth * self._M_rows[: self.problem.n_labeled]
 
     def guided_by(self, guide: Guide) -> Prepared:
-        """The same problem with a guide, which has charges for the rows as given."""
+        """The same problem with a guide, whose charges are for the rows of ``given``."""
         charges = group_means(self.groups, guide.charges, self.given.unlabeled_size)
         return replace(
             self,
@@ -491,12 +472,12 @@ class Prepared:
 
 
 def prepare(problem: Problem, spec: ModelSpec, *, merge: bool = True, deadline: Deadline = NO_DEADLINE) -> Prepared:
-    """Scale a problem, merge its equal rows and compute the constants of P2.
+    """Scale a problem, merge its identical rows and compute the constants of P2.
 
-    After the deadline the largest distance between rows is bounded rather than found, see `Bounds`.
+    After the deadline the largest distance between rows is bounded rather than computed, see `Bounds`.
 
     Solvers drop entries below 1e-9. Multiplying tiny features by a power of 2 and dividing s by it gives the same P2
-    in numbers they keep.
+    with entries that they keep.
     """
     problem = narrowed(problem, spec.features)
     depth = paper_depth(problem.n_rows, problem.n_classes) if spec.depth is None else spec.depth

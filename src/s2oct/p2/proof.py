@@ -1,4 +1,4 @@
-"""What a proof is made of: lower bounds that need no solver, and the course of a fit."""
+"""Proofs: lower bounds that need no solver, and the record of a fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from s2oct.problem.targets import rows_beyond_bounds
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 DECIDED_TOLERANCE = 1e-6
-"""A tree whose cost is this close to the lower bound counts as proved optimal."""
+"""A tree counts as proved optimal if its cost exceeds the lower bound by at most this."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,24 @@ NOT_NEGATIVE = Bound(0.0, "costs are not negative")
 
 @dataclass(frozen=True)
 class Moment:
-    """The state of a fit at some second."""
+    """The state of a fit at one moment."""
 
     seconds: float
     objective: float
     lower_bound: float
 
     def times(self, unit: float) -> Moment:
-        """The same in another unit of cost."""
+        """The same state in another unit of cost."""
         return Moment(self.seconds, unit * self.objective, unit * self.lower_bound)
 
 
 PAPER, EVIDENCE = MODELS = ("paper", "evidence")
-"""What a fit minimises: the paper's P2, or in rows what labels, guide and total say against a tree."""
+"""The models: the paper's P2, and the evidence of labels, guide and totals against a tree, in rows."""
 
 
 @dataclass(frozen=True)
 class FitRecord:
-    """How a fit went; its tree is kept elsewhere.
+    """The course of a fit, without its tree.
 
     Attributes
     ----------
@@ -63,9 +63,9 @@ class FitRecord:
     model : str
         The model that was fitted, one of `MODELS`.
     evidence_cost, evidence_bound : float, optional
-        In the evidence model, the cost of the tree in rows and a lower bound of it.
+        In the evidence model, the cost of the tree in rows and a lower bound on it.
     proved_among : str
-        The trees that the lower bound is about; empty in the paper's model.
+        The trees to which the lower bound applies; empty in the paper's model.
     """
 
     bound: Bound
@@ -81,30 +81,32 @@ class FitRecord:
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")
 """Why a fit ends.
 
-"proved": its tree is proved optimal. "converged": the search came to its own end, and a longer time limit leads to the
-same tree. "time limit": the limit cut something short, be it the guide, the search or the choice among equally good
-trees; what is proved about the tree is stated apart. "interrupted": the fit was asked to stop.
+"proved": its tree is proved optimal. "converged": the search ended by itself, and a longer time limit gives the same
+tree. "time limit": the limit cut short the guide, the search or the choice among equally good trees; what is proved
+about the tree is recorded separately. "interrupted": the fit was asked to stop.
 """
 
 
 _EXACT_MOVES_WORK = 2e8
-"""Counts times steps up to which contradictions and totals are traded off exactly: well under a second."""
+"""Limit on counts times steps up to which the trade-off between contradictions and totals is exact: well under a
+second."""
 
 
 def lower_bound(problem: Problem, C: float) -> float:
-    """The least that a tree of any depth must cost: for contradictions and totals together.
+    """A lower bound on the cost of trees of any depth, for contradictions and totals together.
 
     Unlabeled rows keep distance 1 from every hyperplane. So a labeled row pays at least 2 if an unlabeled row with the
-    same features ends in another class: it pays at the node where the two paths part. A tree puts equal unlabeled rows
-    into one class. The bound is the minimum, over all ways to give the distinct rows to the classes, of these errors
-    plus C times the miss of the totals. Labeled rows that equal no unlabeled row add their `contradiction_bound`.
+    same features ends in another class: it pays at the node where the two paths part. A tree puts identical unlabeled
+    rows into one class. The bound is the minimum, over all assignments of the distinct rows to classes, of these errors
+    plus C times the rows off the totals. Labeled rows without an identical unlabeled row add their
+    `contradiction_bound`.
     """
     if not counts_one_number(problem) or not problem.n_labeled or not problem.n_unlabeled:
         return contradiction_bound(problem) + C * total_bound(problem)
     _, place = equal_rows(problem.X)
     n, n_places = problem.n_labeled, int(place.max()) + 1
     counts = np.bincount(2 * place[:n] + problem.labels, problem.labeled_multiplicity, 2 * n_places).astype(float)
-    # The least that the labeled rows of a place pay if its unlabeled rows end in A, and in B.
+    # What the labeled rows of a place pay at least if its unlabeled rows end in A, and in B.
     as_a, as_b = 2 * counts[1::2], 2 * counts[::2]
     size = np.bincount(place[n:], problem.unlabeled_multiplicity, n_places).astype(int)
     moved = least_moves(as_a - as_b, size, C * misses_of_counts(problem))
@@ -114,12 +116,12 @@ def lower_bound(problem: Problem, C: float) -> float:
 
 
 def counts_one_number(problem: Problem) -> bool:
-    """Whether what a tree misses of the totals follows from one whole number: the unlabeled rows in class A."""
+    """Whether one whole number, the unlabeled rows in class A, determines the rows off the totals."""
     return problem.n_classes == 2 and problem.targets.has_one_domain and not problem.is_weighted
 
 
 def misses_of_counts(problem: Problem) -> FloatArray:
-    """Rows by which the totals are missed if 0, 1, 2, ... of all unlabeled rows are in class A, see above."""
+    """Rows off the totals if 0, 1, 2, ... of all unlabeled rows are in class A, see `counts_one_number`."""
     margin = problem.targets.margins[0]
     return _misses(int(problem.unlabeled_multiplicity.sum()), margin.low[0], margin.high[0])
 
@@ -130,10 +132,10 @@ def _misses(n_rows: int, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def least_moves(extra: FloatArray, size: IntArray, price: FloatArray) -> float | None:
-    """The least sum of what places pay for their other class and the price of the count of A; None if it takes long.
+    """The minimum of the extra payments of places plus the price of the count of A; None if that takes too long.
 
-    A place of ``size`` unlabeled rows pays ``extra`` more in A than in B. Where that is 0, it may go into either class.
-    ``price`` is what 0, 1, 2, ... unlabeled rows in A cost.
+    A place is a group of ``size`` identical unlabeled rows. It pays ``extra`` more in A than in B; if that is 0, it may
+    go into either class. ``price`` is the price of 0, 1, 2, ... unlabeled rows in A.
     """
     free, bound = (size > 0) & (extra == 0), (size > 0) & (extra != 0)
     in_a = int(size[extra < 0].sum())
@@ -159,7 +161,7 @@ def least_moves(extra: FloatArray, size: IntArray, price: FloatArray) -> float |
 
 
 def contradiction_bound(problem: Problem) -> float:
-    """What labeled rows with equal features and different classes must cost.
+    """The minimum cost of labeled rows with identical features and different classes.
 
     The paths to leaves of different classes part at some node. There the two branch errors of one x add up to at least
     2. So either one class at x costs nothing and each row of the others costs 2, or every row costs 1.
@@ -176,7 +178,7 @@ def contradiction_bound(problem: Problem) -> float:
 
 
 def total_bound(problem: Problem) -> float:
-    """How far the totals must be missed because equal unlabeled rows change class together."""
+    """Minimum number of rows off the totals, because identical unlabeled rows share a class."""
     if problem.n_classes != 2 or problem.is_weighted:
         return 0.0
     _, place = equal_rows(problem.X_unlabeled)
@@ -191,7 +193,7 @@ def total_bound(problem: Problem) -> float:
 
 
 def _least_miss(place: IntArray, multiplicity: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """How far the totals of two classes must be missed in a domain where the rows of one place have one class."""
+    """Minimum number of rows off the totals of two classes in one domain, because rows of one place share a class."""
     if not len(place):
         return 0.0
     sizes, groups = np.unique(np.bincount(place, multiplicity).astype(int), return_counts=True)
@@ -199,12 +201,12 @@ def _least_miss(place: IntArray, multiplicity: FloatArray, low: FloatArray, high
     singles = int(groups[0]) if sizes[0] == 1 else 0
     misses = _misses(int(sizes @ groups), low, high)
     if singles >= sizes[-1] - 1:
-        return float(misses.min())  # The single rows fill every gap between sums of the others.
+        return float(misses.min())  # Single rows fill every gap between sums of the others.
     return float(misses[_bits(_subset_sums(sizes, groups), len(misses))].min())
 
 
 def _bits(number: int, n_bits: int) -> BoolArray:
-    """Which of the lowest bits of a number are 1."""
+    """The lowest bits of a number, as booleans."""
     found = np.frombuffer(number.to_bytes(n_bits // 8 + 1, "little"), dtype=np.uint8)
     return np.asarray(np.unpackbits(found, bitorder="little")[:n_bits] == 1)
 
@@ -219,7 +221,7 @@ def _subset_sums(sizes: IntArray, groups: IntArray) -> int:
 
 
 def _takes(count: int) -> Iterator[int]:
-    """1, 2, 4, ... and a rest: sums of some of these give every number up to ``count`` and no other."""
+    """1, 2, 4, ... and a remainder, whose subset sums are all numbers up to ``count``."""
     take = 1
     while count > 0:
         yield min(take, count)
@@ -227,13 +229,13 @@ def _takes(count: int) -> Iterator[int]:
 
 
 WORK = 1e8
-"""Pairs times features up to which near rows are looked for: some tenths of a second."""
+"""Limit on pairs times features in the search for near rows: some tenths of a second."""
 
 SAFE = 1e-3
-"""How much nearer rows must be than at which they could be told apart: trees keep margins up to rounding."""
+"""How much nearer rows must be than the distance at which a tree can separate them: margins hold up to rounding."""
 
 Pairs = tuple[IntArray, IntArray, FloatArray]
-"""Two rows each, and s times their distance."""
+"""First rows, second rows, and s times the distances of the pairs."""
 
 
 def bound_without_solver(problem: Problem, C: float, s: float, deadline: Deadline = NO_DEADLINE) -> float:
@@ -242,11 +244,11 @@ def bound_without_solver(problem: Problem, C: float, s: float, deadline: Deadlin
 
 
 def near_row_bound(problem: Problem, C: float, s: float, deadline: Deadline = NO_DEADLINE) -> float:
-    """The least that any tree with coefficients within s must cost, for labels and totals together; 0 if it takes long.
+    """A lower bound on the cost of trees with coefficients within s; 0 if it takes too long.
 
-    Unlabeled rows that cannot be told apart have one class. The bound is the minimum over all classes of such groups
-    of what the labeled rows near them pay, plus C times the miss of the total. Labeled rows near no unlabeled row are
-    paired with others of other classes.
+    Unlabeled rows that no tree can separate share a class. The bound is the minimum, over the classes of such groups,
+    of the errors of the labeled rows near them plus C times the rows off the total. Labeled rows that are near no
+    unlabeled row are paired with labeled rows of other classes.
     """
     pairs = near_pairs(problem.X, s, deadline)
     if pairs is None:
@@ -260,7 +262,7 @@ def near_row_bound(problem: Problem, C: float, s: float, deadline: Deadline = NO
     n_groups = int(group.max(initial=-1)) + 1
     paid = np.zeros((n_groups, problem.n_classes))
     np.add.at(paid, (group[place], problem.labels[row]), price * problem.labeled_size[row])
-    # What the labeled rows near a group pay if it ends in each class.
+    # Errors of the labeled rows near a group if it ends in each class.
     as_class = paid.sum(axis=1, keepdims=True) - paid
     alone = np.setdiff1d(np.arange(n), row)
     both = np.isin(first, alone) & np.isin(second, alone)
@@ -271,7 +273,7 @@ def near_row_bound(problem: Problem, C: float, s: float, deadline: Deadline = NO
 
 
 def near_pairs(X: FloatArray, s: float, deadline: Deadline = NO_DEADLINE) -> Pairs | None:
-    """All pairs of rows that coefficients within s cannot tell apart, the lower row first; None if it takes long."""
+    """All pairs of rows that coefficients within s cannot separate, lower row first; None if it takes too long."""
     if deadline.passed:
         return None
     radius = (2 - SAFE) / s
@@ -297,27 +299,27 @@ def near_pairs(X: FloatArray, s: float, deadline: Deadline = NO_DEADLINE) -> Pai
 
 
 def _direction(X: FloatArray) -> FloatArray:
-    """Signs of the features. Rows along it are no farther apart than in the 1-norm, and mostly far apart."""
+    """A direction of signs: distances along it are at most those in the 1-norm, and mostly large."""
     centred = X - X.mean(axis=0)
     widest = centred[:, int(np.argmax((centred**2).sum(axis=0)))]
     return np.where(widest @ centred >= 0, 1.0, -1.0)
 
 
 def _groups(m: int, one: IntArray, other: IntArray) -> IntArray:
-    """The number of the group of each unlabeled row: rows linked by near pairs."""
+    """Group number of each unlabeled row: near pairs link the rows of a group."""
     links = coo_matrix((np.ones(len(one)), (one, other)), shape=(m, m))
     return np.asarray(connected_components(links, directed=False)[1]) if m else np.empty(0, dtype=np.int64)
 
 
 def _nearest(row: IntArray, place: IntArray, price: FloatArray) -> tuple[IntArray, FloatArray, IntArray]:
-    """For each row that has pairs, its highest price and the place where it would pay that."""
+    """For each row that has pairs, its highest price and the unlabeled row of that pair."""
     order = np.lexsort((place, -price, row))
     chosen = order[np.flatnonzero(np.append(True, np.diff(row[order]) > 0))] if len(row) else order
     return row[chosen], price[chosen], place[chosen]
 
 
 def _paired(one: IntArray, other: IntArray, price: FloatArray, sizes: FloatArray) -> float:
-    """What pairs pay if every row is in pairs as often as it counts, pairs of the highest price first."""
+    """Total price of pairs, the most expensive first, where every row is in pairs at most as often as its size."""
     left, total = sizes.copy(), 0.0
     for k in np.argsort(-price, kind="stable"):
         taken = min(left[one[k]], left[other[k]])
@@ -328,7 +330,7 @@ def _paired(one: IntArray, other: IntArray, price: FloatArray, sizes: FloatArray
 
 
 def _cheapest_classes(problem: Problem, as_class: FloatArray, group: IntArray, C: float) -> float:
-    """The least that groups pay for their classes, together with the miss of the total where that is one number."""
+    """The minimum price of classes for the groups, with the rows off the total if these are one number."""
     least = float(as_class.min(axis=1).sum())
     if not counts_one_number(problem) or not len(group):
         return least

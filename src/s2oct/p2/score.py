@@ -1,4 +1,4 @@
-"""What a tree costs, (P1) evaluated directly from where the tree puts the rows, and whether it is feasible."""
+"""The cost of a tree, (P1) evaluated directly from the rows in its leaves, and whether the tree is feasible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARGIN_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Score:
-    """What a tree costs in P2, what the guide charges for it, and whether its unlabeled rows keep their distance.
+    """The cost of a tree in P2, the guide's charge, and whether its unlabeled rows keep their distance.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class Score:
     n_margin_violations : int
         Unlabeled rows that are too near a hyperplane.
     min_margin : float
-        Least distance of an unlabeled row from a hyperplane.
+        Smallest distance of an unlabeled row from a hyperplane.
     guide_cost : float
-        What the guide charges, see `guide_cost`; 0 without a guide.
+        The guide's charge, see `guide_cost`; 0 without a guide.
     """
 
     leaf_error: float
@@ -60,10 +60,7 @@ def score(assignment: Assignment, C: float) -> Score:
 
 
 def guide_cost(guide: Guide, assignment: Assignment) -> float:
-    """What a guide charges for a tree.
-
-    The guide knows the totals, so a row off them counts as one that is surely in the wrong class.
-    """
+    """The guide's charge for a tree. The guide knows the totals, so a row off them counts as surely misclassified."""
     assigned = assignment.unlabeled_classes
     charged = guide.charges[np.arange(len(assigned)), assigned]
     return float(assignment.problem.unlabeled_size @ charged) + rows_off(assignment)
@@ -115,13 +112,11 @@ def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
 
 
 def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
-    """Repair what solver tolerances did to a tree, and return where it puts the rows. Every row keeps its side.
+    """Repair the effects of solver tolerances on a tree, and return its assignment. Every row keeps its side.
 
-    No node uses a feature afterwards that it did not use before.
-
-    Coefficients are clipped to s, and those of constant features moved into the offset. A node with a margin a little
-    below 1 is scaled up as far as s allows. A node that has all rows at distance 1 or more on one side becomes
-    constant: no row pays for that, and every M allows it.
+    Coefficients are clipped to s, and those of constant features move into the offset. A node with a margin slightly
+    below 1 is scaled up as far as s allows. A node with all rows on one side, at distance 1 or more, becomes constant:
+    no row pays for that, and every M allows it. No node uses a feature that it did not use before.
     """
     problem, s = prepared.problem, prepared.bounds.s
     omega = np.clip(tree.omega, -s, s)
@@ -143,7 +138,7 @@ def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
 
 
 def _idle(routed: Assignment) -> tuple[BoolArray, BoolArray]:
-    """Which nodes should split nothing, and whether all rows go right there: all are on one side, at distance 1."""
+    """Which nodes have all rows on one side, at distance 1 or more, and whether that is the right side."""
     labeled, unlabeled = routed.labeled, routed.unlabeled
     n_left, n_right = labeled.n_left + unlabeled.n_left, labeled.n_right + unlabeled.n_right
     n_rows = len(labeled.of_rows) + len(unlabeled.of_rows)
@@ -152,7 +147,7 @@ def _idle(routed: Assignment) -> tuple[BoolArray, BoolArray]:
 
 
 def _lengthening(routed: Assignment, s: float) -> FloatArray:
-    """The factor of each node that lengthens its normal so that margins are 1."""
+    """The factor of each normal that makes its margin 1."""
     margin = routed.unlabeled.least
     largest = np.abs(routed.tree.omega).max(axis=1, initial=0.0)
     short = (margin > _WORTH_MENDING) & (margin < 1) & (largest > 0)
@@ -162,7 +157,7 @@ def _lengthening(routed: Assignment, s: float) -> FloatArray:
 
 
 def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
-    """The same hyperplanes, so long that the unlabeled rows are at distance 1 from each, as far as s allows."""
+    """The same hyperplanes, lengthened so that the unlabeled rows are at distance 1 from each, as far as s allows."""
     distance = tree.distances(prepared.problem.X_unlabeled).least
     largest = np.abs(tree.omega).max(axis=1, initial=0.0)
     splits = largest > 0

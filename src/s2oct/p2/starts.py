@@ -1,28 +1,26 @@
-"""Where rounds start: hyperplanes drawn from rows, and classes for the leaves."""
+"""Starts of rounds: hyperplanes drawn from rows, and classes of the leaves."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.p2.instance import Instance
+from s2oct.p2.instance import Hyperplanes, Instance
 from s2oct.p2.node_programs import ENTRIES_PER_SECOND
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import Deadline
 
-# Trees to start from.
-
 _NORM_PRICE = 1e-3
-"""What the longest normal costs in the separating linear program: little compared with a labeled row's error."""
+"""Price of the longest normal in the separating linear program: small compared with the error of a labeled row."""
 
 
-def constant_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def constant_start(instance: Instance, rng: np.random.Generator) -> Hyperplanes:
     """No splits; every node sends all rows to one random side, at distance 1."""
     n_nodes = instance.topology.n_branches
     return np.zeros((n_nodes, instance.n_features)), rng.choice([-1.0, 1.0], n_nodes)
 
 
-def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def axis_start(instance: Instance, rng: np.random.Generator) -> Hyperplanes:
     """A random feature at every node, split in the middle of a random gap, which it fits if s allows."""
     omega, gamma = constant_start(instance, rng)
     distinct: dict[int, FloatArray] = {}
@@ -40,12 +38,12 @@ def axis_start(instance: Instance, rng: np.random.Generator) -> tuple[FloatArray
     return omega, gamma
 
 
-def separating_start(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> tuple[FloatArray, FloatArray]:
+def separating_start(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> Hyperplanes:
     """The hyperplane that best separates the labeled classes at the root, on the grid; the other nodes do not split.
 
-    A linear program, solved by HiGHS: least hinge errors, then a short normal, so that there is room for rounding once
-    it is lengthened. Random prices of the features give another hyperplane each time. If none is found by the deadline,
-    the constant start is returned.
+    A linear program minimises hinge errors, then the normal, so that lengthening it leaves space for rounding. Random
+    prices of the features give a different hyperplane each time. If none is found by the deadline, the constant start
+    is returned.
     """
     omega, gamma = constant_start(instance, rng)
     hyperplane = _least_hinge_errors(instance, rng, deadline)
@@ -81,7 +79,7 @@ def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: 
 
 
 def to_grid(instance: Instance, omega: FloatArray, gamma: float, *, lengthen: bool = True) -> tuple[FloatArray, float]:
-    """The nearest hyperplane with every row at an odd distance, lengthened first so that rounding changes little."""
+    """The nearest hyperplane with every row at an odd distance; lengthened first, so that rounding changes little."""
     quanta = instance.quanta
     largest = float(np.abs(omega).max())
     if largest == 0.0:
@@ -97,10 +95,8 @@ def to_grid(instance: Instance, omega: FloatArray, gamma: float, *, lengthen: bo
     return rounded, value - odd
 
 
-# Classes of the leaves, drawn for a round of search where there are more than two.
-
 NEARBY_SHARE = 0.5
-"""Share of draws that change the classes below one node of the best tree so far."""
+"""Share of draws of leaf classes that change only those below one node of the best tree so far."""
 
 
 def drawn_leaf_classes(
@@ -119,7 +115,7 @@ def drawn_leaf_classes(
 
 
 def _covering_pairs(needed: IntArray, n_classes: int, n_nodes: int, rng: np.random.Generator) -> IntArray:
-    """Random pairs of distinct classes that have all the needed classes, if there are leaves for all of them."""
+    """Random pairs of distinct classes that include all needed classes, if there are enough leaves."""
     classes = rng.integers(n_classes, size=2 * n_nodes)
     places = rng.permutation(2 * n_nodes)[: len(needed)]
     classes[places] = rng.permutation(needed)[: len(places)]

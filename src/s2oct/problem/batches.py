@@ -1,11 +1,11 @@
-"""Rows in batches, a fingerprint of their content, and an order of rows and columns by content alone."""
+"""Rows in batches, hashes of rows, and an order of rows and columns that depends on their content alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -14,15 +14,18 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.problem.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
 
-# All unlabeled rows of a table in batches, for tables that are too large to be fitted as a whole.
-
 MOST_WHOLE = 100_000
-"""Rows up to which a fit looks at all of them together. A fit of so many rows takes seconds; of ten times as many it
-does not end within the usual limit of a minute."""
+"""Largest number of rows that a fit uses at once; a larger table is a register. A fit of this size takes seconds, and
+one of ten times the size would not finish within the default limit of a minute."""
 
 BATCH_ROWS, BATCH_CELLS = 2**17, 2**22
-"""Rows, and rows times features, that are looked at together at most: some megabytes, and enough to make the work for
-each batch small."""
+"""Most rows, and most rows times features, of a batch: some megabytes, which makes the overhead per batch small."""
+
+QUANTUM = 2.0**-20
+"""Numbers closer than this count as equal in hashes: sums of the same numbers in another order are."""
+
+LARGEST = 2.0**42
+"""Larger numbers, such as extreme weights, count as equal in hashes: they would not fit into an integer."""
 
 
 class Batch(NamedTuple):
@@ -35,7 +38,7 @@ class Batch(NamedTuple):
     sizes : ndarray of shape (rows,)
         What each counts towards the totals, in units of the mean weight.
     domains : ndarray of shape (n_margins, rows)
-        The domain of each row in each margin, counted over the domains of all margins.
+        The domain of each row in each margin, numbered over the domains of all margins.
     """
 
     X: FloatArray
@@ -44,26 +47,22 @@ class Batch(NamedTuple):
 
 
 def rows_of_batch(n_features: int) -> int:
-    """How many rows of so many features are looked at together."""
+    """Number of rows of a batch."""
     return min(BATCH_ROWS, max(BATCH_CELLS // max(n_features, 1), 1))
 
 
-class Sum(Protocol):
-    """What a pass finds in a batch: it can be added to what it finds in others."""
+T = TypeVar("T")
+"""What a pass finds in a batch; it can be added to what it finds in others."""
 
-    def __add__(self, other: Any, /) -> Any:
-        """What is found in both."""
-
-
-T = TypeVar("T", bound=Sum)
+_Part = TypeVar("_Part")
 
 
 class Batches(Protocol):
-    """All unlabeled rows of a table, a batch at a time."""
+    """All unlabeled rows of a register, one batch at a time."""
 
     @property
     def n_readers(self) -> int:
-        """How many batches are looked at side by side."""
+        """Number of batches that are read at the same time."""
 
     def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
         """Add up what a function finds in every batch; None if the deadline passes first.
@@ -72,15 +71,15 @@ class Batches(Protocol):
         """
 
 
-def added_up(batches: Iterable[Batch], part: Callable[[Batch], T], deadline: Deadline) -> T | None:
-    """Add up what a function finds in batches, one after the other; None if the deadline passes first."""
-    total: T | None = None
-    for batch in batches:
+def added_up(parts: Iterable[_Part], find: Callable[[_Part], T], deadline: Deadline) -> T | None:
+    """Add up what a function finds in each part, one after the other; None if the deadline passes first."""
+    total: Any = None
+    for part in parts:
         if deadline.passed:
             return None
-        found = part(batch)
+        found = find(part)
         total = found if total is None else total + found
-    return total
+    return cast("T | None", total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,7 @@ class ArrayBatches:
     Attributes
     ----------
     rows : ndarray of shape (n_rows, p)
-        Labeled and unlabeled rows, as floats of 32 or 64 bits: only a batch of them is copied at a time.
+        Labeled and unlabeled rows, as floats of 32 or 64 bits: only one batch is copied at a time.
     is_labeled : ndarray of bool of shape (n_rows,)
         Which rows are labeled.
     targets : Targets
@@ -132,14 +131,14 @@ class ArrayBatches:
 
 
 def first_domains(targets: Targets) -> list[int]:
-    """Where the domains of each margin begin, if those of all margins are counted."""
+    """The number of the first domain of each margin, if the domains of all margins are numbered together."""
     return list(accumulate((margin.n_domains for margin in targets.margins[:-1]), initial=0))
 
 
 def row_keys(seed: int, first: int, number: int) -> Any:
-    """A random key for each of some rows, by the number of the row in the table alone: no batch changes it.
+    """A random key for each row, which depends only on its position in the table and not on batches.
 
-    The rows of least keys are a random sample.
+    The rows with the smallest keys are a random sample.
     """
     key = np.arange(first, first + number, dtype=np.uint64) + np.uint64((seed * _GOLDEN + 1) % 2**64)
     return mixed(key)
@@ -150,7 +149,7 @@ _SHIFTS_AND_FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 def mixed(numbers: Any) -> Any:
-    """Mix the bits of 64-bit numbers, as splitmix64 does: near numbers become far ones."""
+    """Mix the bits of 64-bit numbers with splitmix64, so that close numbers become distant ones."""
     with np.errstate(over="ignore"):
         numbers = numbers * np.uint64(_GOLDEN)
         for shift, factor in _SHIFTS_AND_FACTORS:
@@ -158,18 +157,9 @@ def mixed(numbers: Any) -> Any:
         return numbers ^ (numbers >> np.uint64(31))
 
 
-# An order of rows, columns and classes by what they contain.
-
-QUANTUM = 2.0**-20
-"""Numbers that are nearer than this count as equal: sums of the same numbers in another order are."""
-
-LARGEST = 2.0**42
-"""Larger numbers, as extreme weights are, count as equal: they would not fit into an integer."""
-
-
 @dataclass(frozen=True, eq=False)
 class ContentOrder:
-    """Positions of rows, columns and classes in their order, and the sign that turns each column, in that order."""
+    """An order of rows, columns and classes by content, and the sign by which each column, in that order, is turned."""
 
     rows: IntArray
     columns: IntArray
@@ -177,12 +167,12 @@ class ContentOrder:
     classes: IntArray
 
     def arranged(self, X: FloatArray) -> FloatArray:
-        """Other rows with the columns in their order."""
+        """Other rows with the columns in this order."""
         return np.asarray(X[:, self.columns] * self.signs)
 
 
 def marks(*numbers: FloatArray) -> Any:
-    """A hash of the numbers that rows or classes have, each array of shape (n,) or (n, k)."""
+    """A hash of the numbers of each row or class; each array has shape (n,) or (n, k)."""
     found = np.zeros(len(numbers[0]), dtype=np.uint64)
     for part in numbers:
         for column in np.asarray(part, dtype=float).reshape(len(found), -1).T:
@@ -218,7 +208,7 @@ def content_order(
 
 def _ordered(X: FloatArray, ranks: list[Any], of_rows: Any, of_classes: Any, by_class: FloatArray) -> ContentOrder:
     both = [np.array([_of_column(rank, of_rows), _of_column(_turned(rank), of_rows)]) for rank in ranks]
-    # At first neither sides nor classes are known: a value counts by its distance from the nearer end.
+    # At first neither signs nor classes are known: a value counts by its distance from the nearer end.
     folded = _of_rows([np.minimum(rank, _turned(rank)) for rank in ranks], [pair.min() for pair in both], of_rows)
     named = [of_classes[k] + mixed(folded + marks(by_class[:, k])).sum() for k in range(by_class.shape[1])]
     classes = np.argsort(np.array(named, dtype=np.uint64), kind="stable")
@@ -249,7 +239,7 @@ def _of_rows(ranks: list[Any], of_columns: list[Any], known: Any) -> Any:
 
 
 def _skewness(X: FloatArray) -> FloatArray:
-    """Tells apart columns with the same ranks."""
+    """Distinguishes columns with the same ranks."""
     with np.errstate(all="ignore"):
         parts = np.sort(X / np.maximum(np.abs(X).max(axis=0, initial=0.0), np.finfo(float).tiny), axis=0)
         parts -= parts.mean(axis=0)

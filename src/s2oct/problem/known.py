@@ -1,4 +1,8 @@
-"""Labels, totals, domains and weights as users pass them, checked and read once into one `Known`."""
+"""Labels, totals, domains and weights as users pass them, checked and read once into one `Known`.
+
+Commands check files and totals with this module before they load scikit-learn, so functions that only classifiers call
+import it themselves.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
-from sklearn.metrics import accuracy_score
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _num_samples
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import (
@@ -34,17 +34,24 @@ from s2oct.problem.targets import Margin, Targets
 from s2oct.problem.totals import NOTHING_STATED, WHOLE, Domains, StatedTotals, Totals, read_targets, stated_totals
 from s2oct.wording import amount, brief, count, listed, plural
 
-# What is known about the classes of the rows: labels, totals, domains and weights, read once.
-
 _ROUNDING = 1e-9
 
-_TELL_NOTHING = "The features do not tell the classes apart"
-
 _NEGLIGIBLE = 1e-9
-"""A row with less than this part of the mean weight does not count: sums of weights are no more exact than that."""
+"""A row with less than this part of the mean weight does not count: sums of weights are not more exact than that."""
 
 _HIDDEN = 0.1
-"""Share of the unlabeled rows up to which rows held back are hidden among them: totals hardly say their classes."""
+"""Largest share of held-out rows among the unlabeled rows of a domain at which exact totals hardly reveal their
+classes."""
+
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100
+"""Bounds of the largest weight; sums and ratios of weights beyond them overflow or vanish."""
+
+_FEWEST_REPLICATES = 2
+
+_LIKE_WEIGHTS = (0.5, 2.0)
+"""Bounds on the mean replicate weight relative to the mean weight of the fit: others are factors, not weights."""
+
+_TELL_NOTHING = "The features do not tell the classes apart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +69,7 @@ class Known:
     domains : sequence of (str, ndarray of shape (n_rows,))
         For each margin its name and the domain of each row; empty for the whole table.
     stated : StatedTotals
-        The totals as the user stated them.
+        The totals as stated by the user.
     counted : ndarray of int or None
         Positions of these rows in the table; None if all its rows count.
     given : Labels or None
@@ -82,7 +89,7 @@ class Known:
 
     @classmethod
     def complete(cls, labels: Labels, weights: FloatArray | None = None) -> Known:
-        """Labels and weights of a table in which every row is labeled, so that there is no total."""
+        """Labels and weights of a table without unlabeled rows, and therefore without totals."""
         known = cls.without_totals(labels, weights)
         if known.counted is not None:
             refuse_unusable_classes(known.classes.tolist())
@@ -92,7 +99,7 @@ class Known:
     def without_totals(
         cls, given: Labels, weights: FloatArray | None = None, domains: Domains = (), named: Collection[Any] = ()
     ) -> Known:
-        """The rows that count, with no total yet; classes that none of them has and that are not named are left out."""
+        """The rows that count, with no total yet; classes that have no such row and are not named are dropped."""
         counted, labels = counted_rows(weights), given
         if counted is not None and weights is not None:
             labels, weights = given.of_rows(counted, named), weights[counted]
@@ -101,7 +108,7 @@ class Known:
         return cls(labels, nothing, weights, domains, counted=counted, given=None if counted is None else given)
 
     def with_totals(self, stated: StatedTotals, unseen: FloatArray | None = None) -> Known:
-        """The same with totals; ``unseen`` is what rows of a register count that are not among these."""
+        """The same with totals; ``unseen`` is the weight of rows of the register that are not among these."""
         targets = read_targets(self.labels, stated, domains=self.domains, weights=self.weights, unseen=unseen)
         return replace(self, targets=targets, stated=stated)
 
@@ -144,7 +151,10 @@ class Known:
 
     @property
     def n_second(self) -> int | None:
-        """Rows of the second of two classes if its ranking alone decides: one exact total, and rows count alike."""
+        """Rows of the second of two classes, if there is one exact total and all rows count the same; None otherwise.
+
+        Ranking the rows by this class then decides all of them.
+        """
         sizes = self.unlabeled_sizes
         if self.targets.n_classes != 2 or not self.targets.is_plain or (sizes != 1).any():
             return None
@@ -165,7 +175,7 @@ class Known:
         if not totals.any():
             return own
         labeled = np.bincount(codes, weights=own, minlength=len(totals))
-        # Half a row for a class whose total is 0: some weight keeps it in the forest.
+        # A class with a total of 0 counts as half a row: some weight keeps it in the forest.
         weights = (np.maximum(totals, 0.5) / np.where(labeled > 0, labeled, 1.0))[codes] * own
         return np.asarray(weights / weights.mean())
 
@@ -176,7 +186,7 @@ class Known:
 
     @cached_property
     def in_rows(self) -> Known:
-        """The same in mean weights of an unlabeled row, so that totals count rows; equal weights are none."""
+        """The same in units of the mean weight of an unlabeled row: totals count rows; equal weights are dropped."""
         unit, weights = in_mean_weights(self.weights, self.is_labeled)
         return replace(self, targets=self.targets if unit == 1 else self.targets.over(unit), weights=weights)
 
@@ -193,22 +203,24 @@ class Known:
         if m == 0:
             return (Notice("Every row is labeled, so totals have no effect; OCTHClassifier is the supervised tree"),)
         if self.stated.wants_estimates:
-            finding = "The time limit left no time to estimate the totals, so that they are left open"
+            finding = "The time limit left no time to estimate the totals, which stay open"
             return (Notice(finding, Remedy.MORE_TIME, Remedy.GIVE_TOTALS, category=OpenTotalsWarning),)
         if self.stated.is_default:
             return (self._about_estimates(m),)
         if self.stated.is_guess:
-            finding = f"{_TELL_NOTHING}, so that the totals to be estimated are a guess: equal shares"
+            finding = f"{_TELL_NOTHING}, so the estimated totals are a guess: equal shares"
             return (Notice(finding, Remedy.GIVE_TOTALS, category=EstimatedTotalsWarning),)
         if self.stated.tables:
             return ()
         counts = self.targets.class_totals()
         shares = listed([f"{amount(n)} {label!r}" for label, n in zip(self.classes.tolist(), counts, strict=True)])
         finding = f"the class shares of the labeled rows are used, {shares} of {plural(m, 'unlabeled row')}"
-        return (Notice(f"No totals were given: {finding}. A biased sample has wrong shares", Remedy.GIVE_TOTALS),)
+        return (
+            Notice(f"No totals were given: {finding}. The shares of a biased sample are wrong", Remedy.GIVE_TOTALS),
+        )
 
     def _about_estimates(self, m: int) -> Notice:
-        """The totals that the fit has estimated because none were given, and what this assumes."""
+        """The totals that the fit estimated because none were given, and what this assumes."""
         (errors,) = self.targets.margins[0].se
         totals = self.targets.class_totals()
         found = [
@@ -217,7 +229,7 @@ class Known:
         ]
         base = plural(m, "unlabeled row") if self.weights is None else f"a weight of {amount(totals.sum())}"
         right_if = "This is right if whether a row is labeled depends on its class and on nothing else"
-        worth = f"{_TELL_NOTHING}, so that these shares are a guess" if self.stated.is_guess else right_if
+        worth = f"{_TELL_NOTHING}, so these shares are a guess" if self.stated.is_guess else right_if
         return Notice(
             f"No totals were given: they were estimated as {listed(found)} of {base}. {worth}",
             Remedy.GIVE_TOTALS,
@@ -225,11 +237,11 @@ class Known:
         )
 
     def of_counted(self, rows: Any) -> Any:
-        """Those rows of an array that count."""
+        """The rows of an array that count."""
         return rows if self.counted is None else rows[self.counted]
 
     def positions(self, rows: IntArray) -> IntArray:
-        """Where some of the rows are in the table."""
+        """Positions of some of the rows in the table."""
         return rows if self.counted is None else self.counted[rows]
 
     @property
@@ -241,7 +253,7 @@ class Known:
 
     @property
     def uncounted_classes(self) -> tuple[Any, ...]:
-        """Classes of which no row counts: they have labels of weight 0 alone."""
+        """Classes whose labels all have weight 0."""
         known = self.classes.tolist()
         return () if self.given is None else tuple(c for c in self.given.classes.tolist() if c not in known)
 
@@ -287,10 +299,10 @@ class Known:
         )
 
     def without(self, held: IntArray) -> Known:
-        """The same with the labels of some rows held back: these rows join the unlabeled ones, and the totals grow.
+        """The same with the labels of some rows held out: these rows join the unlabeled ones, and the totals grow.
 
-        If they are more than a tenth of the unlabeled rows of a domain, exact totals would give their classes away. The
-        totals are then intervals that hold whatever classes these rows have.
+        If they are more than a tenth of the unlabeled rows of a domain, exact totals would reveal their classes. The
+        totals are then intervals that hold for any classes of these rows.
         """
         codes = self.labels.codes.copy()
         codes[held] = UNLABELED
@@ -299,7 +311,7 @@ class Known:
         return replace(self, labels=Labels(self.classes, codes), targets=Targets(margins))
 
     def _grown(self, margin: Margin, values: ObjectArray, held: IntArray) -> Margin:
-        """A margin with the rows held back among its unlabeled ones."""
+        """A margin with the held-out rows among its unlabeled ones."""
         new = [value for value in dict.fromkeys(values[held].tolist()) if value not in margin.domains.tolist()]
         domains = np.array([*margin.domains.tolist(), None], dtype=object)[:-1]
         domains = np.concatenate([domains, np.array([*new, None], dtype=object)[:-1]])
@@ -336,7 +348,7 @@ def known_of(
     unseen: FloatArray | None = None,
     n_unseen: int = 0,
 ) -> Known:
-    """Put together what is known about the classes of the rows, and leave out the rows that do not count.
+    """Combine labels, totals, domains and weights, and leave out the rows that do not count.
 
     Parameters
     ----------
@@ -345,7 +357,7 @@ def known_of(
     stated : StatedTotals
         The totals.
     n_rows : int, optional
-        How many rows there are; another number of labels is an error.
+        Number of rows; any other number of labels is an error.
     domains : sequence of (str, ndarray of shape (n_rows,))
         For each margin its name and the domain of each row; empty for the whole table.
     weights : ndarray of shape (n_rows,), optional
@@ -353,9 +365,9 @@ def known_of(
     also : sequence
         Further classes.
     unseen : ndarray of shape (n_rows,), optional
-        What unlabeled rows of a register count that are not among these rows, beside one of their domain.
+        For each row, the weight of the unlabeled rows of its domains that are in the register but not among these rows.
     n_unseen : int
-        How many these are.
+        Number of these rows of the register.
     """
     named = [*stated.classes, *also]
     labels = read_labels(y, n_rows=n_rows, named=named)
@@ -380,13 +392,13 @@ def _count(weights: FloatArray) -> BoolArray:
 
 
 def refuse_weightless(weights: FloatArray, is_labeled: BoolArray) -> None:
-    """Refuse labeled rows, or unlabeled ones, none of which counts."""
+    """Refuse a table whose labeled rows, or whose unlabeled rows, all have weight 0."""
     counts = _count(weights)
     for which, rows in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):
         if rows.any() and not counts[rows].any():
             raise InvalidProblem(
-                f"Expected a positive weight of at least one {which} row, got weights of 0, or nearly 0, for all "
-                f"{int(rows.sum())} of them."
+                f"At least one {which} row must have a positive weight, but all {int(rows.sum())} of them weigh 0 or "
+                "nearly 0."
             )
 
 
@@ -401,14 +413,8 @@ def in_mean_weights(weights: FloatArray | None, is_labeled: BoolArray) -> tuple[
     return unit, weights / unit
 
 
-# Labels, totals, domains, weights and seeds that users pass to a classifier.
-
-_LIGHTEST, _HEAVIEST = 1e-100, 1e100
-"""Bounds of the largest weight; sums and ratios of weights beyond them overflow or vanish."""
-
-
 def read_weights(given: Any, n_rows: int, name: str = "sample_weight") -> FloatArray | None:
-    """One finite weight of at least 0 for each row, None if there are none; a single number is every row's weight."""
+    """Read a finite weight of at least 0 for each row, None without weights; a single number is every row's weight."""
     if given is None:
         return None
     if np.ma.is_masked(given):
@@ -438,25 +444,22 @@ def read_weights(given: Any, n_rows: int, name: str = "sample_weight") -> FloatA
             f"{heaviest}: divide all weights by one number, and the totals too."
         )
     if n_rows and not weights.any():
-        raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in {name}.")
+        raise InvalidProblem(f"At least one weight must be positive, but {name} has only zeros.")
     return weights
 
 
-Margins = tuple[tuple[str, ObjectArray], ...]
-
-
-def read_domains(domains: Any, X: Any, n_rows: int) -> Margins:
-    """The name of each margin, empty if it has none, and the domain of each row.
+def read_domains(domains: Any, X: Any, n_rows: int) -> Domains:
+    """Read the name of each margin, empty if it has none, and the domain of each row.
 
     Parameters
     ----------
     domains : array-like of shape (n_rows,), column name of X, list or data frame of several margins, or None
-        A list of column names or of arrays has several margins, and so have a data frame, a mapping of names to
-        arrays and an array with several columns. A list of one value for each row is one margin.
+        Lists of column names or of arrays, data frames, mappings of names to arrays and arrays with several columns
+        have several margins. A list with one value for each row is one margin.
     X : array-like or data frame of shape (n_rows, n_features)
         The features. A column that is named as a domain is still a feature.
     n_rows : int
-        How many rows there are.
+        Number of rows.
     """
     if domains is None:
         return ()
@@ -491,13 +494,13 @@ def _has_several(domains: Sequence[Any], X: Any, n_rows: int) -> bool:
     known = names_of_columns(X)
     if not domains or not known or not all(isinstance(entry, str) for entry in domains):
         return False
-    # Domains of rows repeat; nobody names a column twice.
+    # Domains of rows repeat; names of columns do not.
     are_columns = all(entry in known for entry in domains) and len(set(domains)) == len(domains)
     return are_columns or len(domains) != n_rows
 
 
 def names_of_columns(X: Any) -> list[Any]:
-    """Names of the columns of a pandas or polars frame or an Arrow table; none of anything else."""
+    """Names of the columns of a pandas or polars frame or an Arrow table; empty for anything else."""
     if hasattr(X, "schema") and hasattr(X, "column_names"):
         return list(X.column_names)
     return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
@@ -532,7 +535,7 @@ def _column(name: str, X: Any) -> Any:
 
 
 def columns_meant(name: str, known: Sequence[str]) -> str:
-    """What a user may have meant by a name that no column has: columns with similar names, or else the first ones."""
+    """Suggest columns for a name that no column has: those with similar names, or else the first ones."""
     lower = {column.lower(): column for column in known}
     close = [lower[text] for text in difflib.get_close_matches(name.lower(), list(lower))]
     return f"close names are {close}" if close else f"its columns are {[*known[:10], *(['...'] if known[10:] else [])]}"
@@ -567,13 +570,15 @@ def read_known(
     as_shares: bool = False,
     sample_weight: Any = None,
 ) -> Known:
-    """Labels, totals, domains and weights, checked; ``y`` may be what is known already."""
+    """Read and check labels, totals, domains and weights; ``y`` may be a `Known` already."""
     if isinstance(y, Known):
         given = {"totals": totals, "population totals": population_totals, "domains": domains, "weights": sample_weight}
         for name, value in given.items():
             if value is not None:
                 raise InvalidProblem(f"y already contains {name}: do not pass them again.")
         return y
+    from sklearn.utils.validation import _num_samples
+
     warn_of_column(y)
     n_rows = _num_samples(X)
     weights, divided = read_weights(sample_weight, n_rows), read_domains(domains, X, n_rows)
@@ -584,13 +589,13 @@ def read_known(
 
 
 def refuse_to_estimate(known: Known, who: str) -> None:
-    """Refuse totals that are to be estimated where nobody does so."""
+    """Refuse totals that are to be estimated by a classifier that does not estimate any."""
     if known.stated.wants_estimates:
         raise InvalidProblem(f"{who} takes no totals to be estimated: pass numbers. S2OCTClassifier estimates totals.")
 
 
 def _refuse_labels_in(X: Any, y: Any) -> None:
-    """Refuse a table that has the labels in a column of their name: its rules would say nothing about other rows."""
+    """Refuse a table with the labels in a column of the same name: its rules would not hold for other rows."""
     name = getattr(y, "name", None)
     if name is None or name not in names_of_columns(X):
         return
@@ -600,7 +605,7 @@ def _refuse_labels_in(X: Any, y: Any) -> None:
 
 
 def warn_caller(message: str, category: type[Warning] = S2OCTWarning) -> None:
-    """Warn at the line of the user's program: the nearest one outside this package and scikit-learn, which calls it."""
+    """Warn at the line of the user's program: the nearest one outside this package and scikit-learn."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("s2oct", "sklearn"):
         frame, level = frame.f_back, level + 1
@@ -614,14 +619,16 @@ def warn_of_doubts(doubts: Iterable[str]) -> None:
 
 
 def counted_part(X: Any, known: Known) -> Any:
-    """Those rows of a table in any form that count."""
+    """The rows of a table in any form that count."""
+    from sklearn.utils import _safe_indexing
+
     return X if known.counted is None else _safe_indexing(X, known.counted)
 
 
 def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
     """Labels of two or more classes if every row has one, else None.
 
-    Here -1 is no marker: without totals it can be a class.
+    Here -1 is not a marker: without totals it can be a class.
     """
     labels = read_labels(y, n_rows=n_rows, named=[UNLABELED])
     if not labels.counts().all():
@@ -635,18 +642,20 @@ def read_complete_labels(y: Any, n_rows: int) -> Labels | None:
 def warn_of_column(y: Any) -> None:
     """Warn about labels in a table of one column, as scikit-learn does."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         message = "A column-vector y was passed when a 1d array was expected. Pass y.ravel()."
         warn_caller(message, DataConversionWarning)
 
 
 def labeled_accuracy(y: Any, predicted: ObjectArray, classes: ObjectArray, sample_weight: Any) -> float:
-    """Share of the labeled rows of ``y`` that are predicted correctly; warns if other rows are left out."""
+    """Share of the labeled rows of ``y`` that are predicted correctly; warns if ``y`` has unlabeled rows."""
     labels = read_labels(y, n_rows=len(predicted), named=classes.tolist())
     known = labels.is_labeled
     warn_of_unlabeled(known)
     weights = read_weights(sample_weight, len(predicted))
     truth = labels.classes[labels.codes[known]]
-    return float(accuracy_score(truth, predicted[known], sample_weight=None if weights is None else weights[known]))
+    return float(np.average(truth == predicted[known], weights=None if weights is None else weights[known]))
 
 
 def warn_of_unlabeled(is_labeled: BoolArray) -> None:
@@ -655,33 +664,31 @@ def warn_of_unlabeled(is_labeled: BoolArray) -> None:
         warn_caller(
             f"{count((~is_labeled).sum())} of {plural(len(is_labeled), 'row')} to be scored are unlabeled and do not "
             "count. In cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training "
-            "set, so that the known totals no longer hold there.",
+            "set, and the known totals do not hold for the rest.",
             UnlabeledScoreWarning,
         )
 
 
 def read_seed(random_state: Any) -> int:
     """Draw a seed from what scikit-learn takes as a random state."""
+    from sklearn.utils import check_random_state
+
     return int(check_random_state(PARAMETERS["random_state"].read(random_state)).randint(2**31 - 1))
-
-
-FEWEST, LIKE_WEIGHTS = 2, (0.5, 2.0)
-"""Replicates at least; and the mean of replicate weights over the weights of the fit, at least and at most."""
 
 
 def read_replicate_weights(
     given: Any, X: Any, codes: IntArray, classes: ObjectArray, weights: FloatArray | None
 ) -> FloatArray:
-    """Factors by which each replicate, a column, multiplies the weights of the labeled rows.
+    """Read the factors by which each replicate, a column, multiplies the weights of the labeled rows.
 
-    Without weights of the fit, the mean replicate weight of a row stands for its weight.
+    If the fit has no weights, the mean replicate weight of a row is its weight.
 
     Parameters
     ----------
     given : array-like, data frame or mapping of shape (n_rows, n_replicates), or list of column names of X
-        The replicate weights. Those of unlabeled rows are not looked at.
+        The replicate weights. Those of unlabeled rows are ignored.
     X : object
-        The rows as the user passed them.
+        The rows as passed by the user.
     codes : ndarray of shape (n_rows,)
         Class of each labeled row, -1 for the others.
     classes : ndarray of shape (n_classes,)
@@ -703,8 +710,8 @@ def read_replicate_weights(
         empty = np.flatnonzero(~labeled[codes[is_labeled] == k].any(axis=0))
         if len(empty) and (codes == k).any():
             raise InvalidProblem(
-                f"Expected replicate weights that leave some label of every class, got {names[empty[0]]}, which is 0 "
-                f"for all labels of {brief(label)}."
+                f"Every replicate must keep a label of every class, but {names[empty[0]]} is 0 for all labels of "
+                f"{brief(label)}."
             )
     return _factors(labeled, None if weights is None else weights[is_labeled])
 
@@ -714,7 +721,7 @@ def _table(given: Any, X: Any, n_rows: int) -> tuple[list[str], FloatArray]:
     if isinstance(given, (list, tuple)) and given and all(isinstance(name, str) for name in given):
         missing = [name for name in given if name not in names_of_columns(X)]
         if missing:
-            raise InvalidProblem(f"Expected replicate weights that are columns of X, got {brief(missing[0])}.")
+            raise InvalidProblem(f"Replicate weights {brief(missing[0])} are not a column of X.")
         given = {name: X[name] for name in given}
     columns = list(given) if isinstance(given, Mapping) else getattr(given, "columns", None)
     try:
@@ -724,10 +731,10 @@ def _table(given: Any, X: Any, n_rows: int) -> tuple[list[str], FloatArray]:
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProblem(f"Expected replicate weights to be numbers, got {brief(given)}.") from error
-    if table.ndim != 2 or len(table) != n_rows or table.shape[1] < FEWEST:
+    if table.ndim != 2 or len(table) != n_rows or table.shape[1] < _FEWEST_REPLICATES:
         raise InvalidProblem(
-            f"Expected replicate weights with {plural(n_rows, 'row')} and a column for each of at least {FEWEST} "
-            f"replicates, got shape {table.shape}."
+            f"Expected replicate weights with {plural(n_rows, 'row')} and at least {_FEWEST_REPLICATES} columns, one "
+            f"for each replicate, got shape {table.shape}."
         )
     names = range(table.shape[1]) if columns is None else columns
     return [f"replicate {brief(name)}" for name in names], table
@@ -738,9 +745,9 @@ def _factors(labeled: FloatArray, weights: FloatArray | None) -> FloatArray:
         weights = labeled.mean(axis=1)
     else:
         ratio = float(labeled.mean() / weights.mean())
-        if not LIKE_WEIGHTS[0] <= ratio <= LIKE_WEIGHTS[1]:
+        if not _LIKE_WEIGHTS[0] <= ratio <= _LIKE_WEIGHTS[1]:
             raise InvalidProblem(
-                "Expected replicate weights that are about as large as the weights of the fit, got weights that are "
-                f"{ratio:.3g} times as large on average: factors must be multiplied by the weights before."
+                f"Replicate weights must be about as large as the weights of the fit, but are {ratio:.3g} times as "
+                "large on average: multiply factors by the weights first."
             )
     return np.asarray(np.divide(labeled, weights[:, None], out=np.zeros_like(labeled), where=weights[:, None] > 0))

@@ -18,7 +18,7 @@ UNLABELED = -1
 """Code of an unlabeled row; also the integer marker that scikit-learn's semi-supervised estimators use."""
 
 MOST_CLASSES = 2**MAX_DEPTH
-"""A deepest tree has so many leaves."""
+"""Number of leaves of the deepest tree."""
 
 FEW_LABELS = 10
 """A class with fewer labels than this is not recognised reliably."""
@@ -39,13 +39,13 @@ class Labels:
         return np.asarray(self.codes != UNLABELED)
 
     def completed(self, codes: IntArray) -> ObjectArray:
-        """A label for every row: the given one, or the class of these codes, one for each unlabeled row."""
+        """A label for every row: the given one, or the class of the code of an unlabeled row."""
         all_codes = self.codes.copy()
         all_codes[~self.is_labeled] = codes
         return np.asarray(self.classes[all_codes])
 
     def of_rows(self, rows: IntArray, named: Collection[Any] = ()) -> Labels:
-        """The labels of some rows; classes that none of them has and that are not named are left out."""
+        """The labels of some rows; classes that have none of them and are not named are dropped."""
         codes = self.codes[rows]
         has_rows = np.bincount(codes[codes != UNLABELED], minlength=len(self.classes)) > 0
         kept = has_rows | np.array([label in named for label in self.classes.tolist()], dtype=bool)
@@ -63,12 +63,12 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
     Parameters
     ----------
     y : array-like of shape (N,)
-        Strings, integers or booleans; NaN, None, NA and NaT mark unlabeled rows, and so does the integer -1
-        where it cannot be a class: beside two other values, or where `named` says so.
+        Strings, integers or booleans. NaN, None, NA and NaT mark unlabeled rows, and so does the integer -1 if it
+        cannot be a class: if there are two other values, or if ``named`` says so.
     n_rows : int, optional
-        How many rows there are; another number of labels is an error.
+        Number of rows; any other number of labels is an error.
     named : collection
-        Classes that the totals name. They may add a class that no labeled row has, and they decide what -1 means.
+        Classes that the totals name. They may add a class that has no labeled row, and they decide what -1 means.
     """
     values = _as_vector(y)
     if n_rows is not None and len(values) != n_rows:
@@ -76,7 +76,7 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
     missing = _is_missing(values)
     values, missing = _apply_integer_marker(values, missing, named)
     if missing.all():
-        raise InvalidProblem("Expected at least one labeled row, got none: every entry of y marks an unlabeled row.")
+        raise InvalidProblem("Expected at least one labeled row, but every entry of y marks an unlabeled row.")
     classes = _sorted_classes(values[~missing], named)
     codes = np.full(len(values), UNLABELED, dtype=np.int64)
     codes[~missing] = np.searchsorted(classes, values[~missing].astype(classes.dtype))
@@ -84,16 +84,15 @@ def read_labels(y: Any, *, n_rows: int | None = None, named: Collection[Any] = (
 
 
 def refuse_unusable_classes(classes: Sequence[Any]) -> None:
-    """Refuse labels of one class alone, of classes that no tree has leaves for, and with markers among the classes."""
+    """Refuse a single class, more classes than a tree has leaves, and markers among the classes."""
     if len(classes) < 2:
         raise InvalidTable(
-            f"Expected labeled rows of two classes, got one class only: {brief(classes[0])}", Remedy.NAME_BOTH_CLASSES
+            f"Expected labeled rows of two classes, but all labels are {brief(classes[0])}", Remedy.NAME_BOTH_CLASSES
         )
     hint = _marker_hint(classes)
     if len(classes) > MOST_CLASSES or (len(classes) > 2 and hint):
         raise InvalidProblem(
-            f"Expected from two to {MOST_CLASSES} classes, none of them a marker, got {len(classes)}: "
-            f"{list(classes[:10])}.{hint}"
+            f"Expected 2 to {MOST_CLASSES} classes without markers, got {len(classes)}: {list(classes[:10])}.{hint}"
         )
 
 
@@ -142,7 +141,7 @@ def _as_vector(y: Any) -> ObjectArray:
 
 
 def _refuse_unstorable(values: Iterable[Any]) -> None:
-    """Refuse labels that arrays of numpy would change or cannot hold."""
+    """Refuse labels that numpy arrays would change or cannot hold."""
     strange = next((label for label in values if type(label).__hash__ is None), None)
     if strange is not None:
         raise InvalidProblem(f"Expected labels that are strings, integers or booleans, got {type(strange).__name__}.")
@@ -189,7 +188,7 @@ def _is_missing(values: ObjectArray) -> BoolArray:
 
 def marks_missing(value: Any) -> bool:
     """Whether a cell is empty: None, NaN, NA or NaT."""
-    # pandas' NA and NaT are recognised by name, so that pandas need not be imported.
+    # NA and NaT of pandas are recognised by name, so pandas need not be imported.
     return (
         value is None
         or (isinstance(value, (float, np.floating)) and value != value)
@@ -211,14 +210,12 @@ def _apply_integer_marker(
     others = {float(value) for value in _few_distinct(present)} - {float(UNLABELED)}
     if missing.any() and len(others) >= 2:
         raise InvalidProblem(
-            f"Expected one kind of marker for unlabeled rows, got both NaN and -1 in y beside the classes "
-            f"{sorted(others)}. {_MARKING} only."
+            f"Unlabeled rows have two markers in y, NaN and -1, next to the classes {sorted(others)}. {_MARKING} only."
         )
     if len(others | {float(label) for label in named if _is_number(label)}) < 2:
         raise InvalidProblem(
-            "Expected it to be clear whether -1 in y is a class or marks unlabeled rows, got labels in "
-            f"{sorted({float(UNLABELED)} | others)} and totals that do not decide it. {_MARKING}, "
-            "or name both classes in the totals."
+            f"-1 in y can be a class or mark unlabeled rows: the labels are {sorted({float(UNLABELED)} | others)}, and "
+            f"the totals do not decide it. {_MARKING}, or name both classes in the totals."
         )
     return values, missing | is_minus_one
 

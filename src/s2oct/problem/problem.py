@@ -1,4 +1,4 @@
-"""The problem: rows, labels, totals, weights and a guide, immutable; how equal rows merge; what identifies the data."""
+"""The immutable data of a fit: rows, labels, totals, weights and a guide; merging of equal rows; a hash of the data."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from s2oct.trees.features import Feature, as_features
 
 
 def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
-    """Where each distinct row appears first, in that order, and the number of the distinct row that each row equals."""
+    """The first position of each distinct row, in ascending order, and for each row the number of its distinct row."""
     if not len(rows):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    # Adding 0.0 turns -0.0 into 0.0, which has other bytes.
+    # Adding 0.0 turns -0.0 into 0.0, whose bytes differ.
     cells = np.ascontiguousarray(rows + 0.0)
     _, first, inverse = np.unique(_hashes(cells), return_index=True, return_inverse=True)
     inverse = inverse.ravel()
@@ -37,7 +37,7 @@ def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def _hashes(cells: FloatArray) -> IntArray:
-    """A number for each row, mixed from its bits: sorting one number is many times faster than sorting rows."""
+    """Hash each row: sorting numbers is many times faster than sorting rows."""
     bits = cells.view(np.uint64)
     found = np.zeros(len(bits), dtype=np.uint64)
     for column in bits.T:
@@ -48,7 +48,7 @@ def _hashes(cells: FloatArray) -> IntArray:
 
 
 def _are_equal(cells: FloatArray, others: IntArray) -> bool:
-    """Whether every row equals the row that it is said to equal; different rows may have one hash."""
+    """Whether every row equals the row with the same hash; different rows may share a hash."""
     other = np.flatnonzero(others != np.arange(len(cells)))
     return bool((cells[other] == cells[others[other]]).all())
 
@@ -79,11 +79,11 @@ def feature_matrix(X: Any) -> FloatArray:
 
 
 class Advice(NamedTuple):
-    """The answer of a guide: class probabilities of the unlabeled rows, and held-out votes on the labeled rows.
+    """Predictions of a guide: class probabilities of the unlabeled rows, and held-out votes on the labeled rows.
 
     ``probabilities`` has shape (m, n_classes). ``held_out`` has a row for each labeled row, from models that were not
     fitted to that row, and is None if the guide has no such votes. ``of_rows`` gives the probabilities of other rows of
-    features and their domains, as in a `Batch`; it is None if the guide reads tables of another form.
+    features and their domains, as in a `Batch`; it is None if the guide does not take features.
     """
 
     probabilities: FloatArray
@@ -93,15 +93,15 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """What another classifier charges for the classes of the unlabeled rows.
+    """Prices of the classes of the unlabeled rows, set by another classifier.
 
     Attributes
     ----------
     charges : ndarray of shape (m, n_classes)
-        What it charges for putting a row into a class; at least 0.
+        Price of putting a row into a class; at least 0.
     weight : float
-        What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
-        between trees of equal cost in P2.
+        Weight of an unlabeled row of which the guide is certain, relative to a labeled row. With 0 the guide only
+        chooses between trees of equal cost in P2.
     """
 
     charges: FloatArray
@@ -122,7 +122,7 @@ class Guide:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The data of P2. Rows have a multiplicity, so that equal rows can be merged.
+    """The data of P2. Rows have multiplicities, because equal rows can be merged.
 
     Parameters
     ----------
@@ -135,17 +135,17 @@ class Problem:
     targets : Targets
         Known totals of the unlabeled rows, in units of ``unit``.
     classes : ndarray of shape (n_classes,)
-        Class labels as the user has them; index 0 is the paper's class A.
+        Class labels of the user; index 0 is the paper's class A.
     features : tuple of Feature
         The features and the columns that they come from.
     labeled_multiplicity, unlabeled_multiplicity : ndarray
-        Multiplicity of each row: how many rows of the table it stands for.
+        Multiplicity of each row: the number of rows of the table that it stands for.
     guide : Guide, optional
-        Charges for the classes of the unlabeled rows, which are no part of P2.
+        Prices of the classes of the unlabeled rows, which are not part of P2.
     labeled_weight, unlabeled_weight : ndarray, optional
-        Survey weights of the rows that each row stands for, added up, in units of ``unit``; None if all are equal.
+        Total survey weight of the rows that each row stands for, in units of ``unit``; None if all weights are equal.
     unit : float
-        Mean survey weight of an unlabeled row; 1 without weights. So everything inside a fit is counted in rows.
+        Mean survey weight of an unlabeled row; 1 without weights. A fit counts everything in this unit.
     """
 
     X_labeled: FloatArray
@@ -178,10 +178,10 @@ class Problem:
         X : array-like of shape (n_rows, p)
             Labeled and unlabeled rows together.
         y : array-like of shape (n_rows,)
-            Labels; NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class.
+            Labels; NaN, None or NA marks an unlabeled row, and so does -1 if it cannot be a class.
         totals : mapping of class to count, optional
-            Number of unlabeled rows of a class. One class is enough; several must add up. Without any totals the
-            class shares of the labeled rows are used.
+            Number of unlabeled rows of a class. One class is enough; several must add up. Without totals, the class
+            shares of the labeled rows are used.
         population_totals : mapping of class to count, optional
             The same for all rows, the labeled ones included.
         feature_names : sequence of str or Feature, optional
@@ -208,7 +208,7 @@ class Problem:
         feature_names: Sequence[Feature | str] | None = None,
         weights: FloatArray | None = None,
     ) -> Problem:
-        """Make a problem from rows, labels and totals that are already read.
+        """Make a problem from rows, labels and totals that are already checked.
 
         Parameters
         ----------
@@ -269,17 +269,17 @@ class Problem:
 
     @property
     def n_labeled(self) -> int:
-        """Number n of labeled rows as stored (each may stand for several)."""
+        """Number n of stored labeled rows, each of which may stand for several."""
         return len(self.X_labeled)
 
     @property
     def n_unlabeled(self) -> int:
-        """Number m of unlabeled rows as stored."""
+        """Number m of stored unlabeled rows."""
         return len(self.X_unlabeled)
 
     @property
     def n_rows(self) -> int:
-        """Number N of rows, multiplicities counted."""
+        """Number N of rows, counted with their multiplicities."""
         return int(self.labeled_multiplicity.sum() + self.unlabeled_multiplicity.sum())
 
     @property
@@ -304,17 +304,17 @@ class Problem:
 
     @property
     def labeled_size(self) -> FloatArray:
-        """What each labeled row counts: its weight, or else its multiplicity."""
+        """Weight of each labeled row; its multiplicity without weights."""
         return self.labeled_multiplicity if self.labeled_weight is None else self.labeled_weight
 
     @property
     def unlabeled_size(self) -> FloatArray:
-        """What each unlabeled row counts: its weight, or else its multiplicity."""
+        """Weight of each unlabeled row; its multiplicity without weights."""
         return self.unlabeled_multiplicity if self.unlabeled_weight is None else self.unlabeled_weight
 
     @property
     def X(self) -> FloatArray:
-        """All rows, the labeled ones first."""
+        """All rows, labeled rows first."""
         return np.vstack([self.X_labeled, self.X_unlabeled])
 
     def merged(self) -> Problem:
@@ -358,35 +358,35 @@ class Problem:
         return merged, group_unlabeled
 
     def _rows_by_domain(self) -> FloatArray:
-        """The unlabeled rows with their domains beside them: equal rows are merged within a domain."""
+        """The unlabeled rows and their domains: equal rows are merged within a domain."""
         if self.targets.has_one_domain:
             return self.X_unlabeled
         return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
 
 
 MOST_HASHED = 100_000
-"""Rows up to which all of them are hashed in their order. More of them come in batches, perhaps on several machines,
-and are marked one by one."""
+"""Largest number of rows that are hashed in their order. More rows come in batches, perhaps on several machines, so
+each of them gets a mark of its own."""
 
 _DECIMALS = 4
-"""Decimals of weights in mean weights that are marked: the mean depends on the order in which weights are added up."""
+"""Decimals of weights, in units of the mean weight, that enter a hash: the mean depends on the order of the sum."""
 
 _ROUNDING = 1e-12
-"""Sums of weights may miss a whole number by this part."""
+"""Relative rounding error of a sum of weights that should be whole."""
 
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What a fitted tree remembers of its data: enough to recognise them, not to reconstruct them.
+    """Identifies the data of a fit without revealing them.
 
     Attributes
     ----------
     sha256 : str
-        Hash of rows, labels, classes and totals as the fit saw them.
+        Hash of the rows, labels, classes and totals of the fit.
     n_labeled, n_unlabeled : int
         Numbers of rows.
     totals : tuple of float
-        Known number of unlabeled rows of each class, with weights their known weight; whole numbers where it is whole.
+        Known number of unlabeled rows of each class, or their known weight; integers if they are whole.
     """
 
     sha256: str
@@ -396,7 +396,7 @@ class DataSummary:
 
     @classmethod
     def of(cls, problem: Problem) -> DataSummary:
-        """Summarise the data of a problem, so that they can be recognised later.
+        """Summarise the data of a problem.
 
         Parameters
         ----------
@@ -427,7 +427,7 @@ class DataSummary:
 
 
 def rows_mark(X: FloatArray, sizes: FloatArray, domains: IntArray) -> int:
-    """A number that other rows hardly have. Marks of parts of the rows, in any order, add up to it modulo 2^64."""
+    """A hash of rows in any order: the marks of parts of the rows add up to it modulo 2^64."""
     key = np.zeros(len(X), dtype=np.uint64)
     for column in (*X.T, np.round(sizes, _DECIMALS), *domains):
         # Adding 0.0 makes one zero of the two.
@@ -436,9 +436,9 @@ def rows_mark(X: FloatArray, sizes: FloatArray, domains: IntArray) -> int:
 
 
 def register_hash(problem: Problem, targets: Targets, mark: int, n_unlabeled: int) -> str:
-    """Hash of the labeled rows of a problem, and of unlabeled ones that have this mark and these totals."""
-    told = (problem.X_labeled.shape, n_unlabeled, problem.classes.tolist(), mark, problem.labels.tolist())
-    digest = hashlib.sha256(repr(told).encode())
+    """Hash of the labeled rows of a problem, and of unlabeled ones with this mark and these totals."""
+    facts = (problem.X_labeled.shape, n_unlabeled, problem.classes.tolist(), mark, problem.labels.tolist())
+    digest = hashlib.sha256(repr(facts).encode())
     known = (np.round(part, _DECIMALS) for part in (targets.low, targets.high))
     for array in (problem.X_labeled, *known):
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
@@ -446,7 +446,7 @@ def register_hash(problem: Problem, targets: Targets, mark: int, n_unlabeled: in
 
 
 def _known_numbers(problem: Problem) -> list[tuple[FloatArray | IntArray, str]]:
-    """Totals, domains and weights with the kinds in which they are hashed."""
+    """Totals, domains and weights with the types in which they are hashed."""
     targets = problem.targets
     if targets.is_plain and not problem.is_weighted and problem.unit == 1:
         return [(problem.totals, "<i8")]
@@ -455,7 +455,7 @@ def _known_numbers(problem: Problem) -> list[tuple[FloatArray | IntArray, str]]:
 
 
 def whole_if_whole(values: FloatArray) -> tuple[float, ...]:
-    """Numbers, as integers where they are whole; sums of weights may miss that by a rounding error."""
+    """Numbers, as integers if they are whole up to a rounding error."""
     nearest = np.round(values)
     is_whole = np.abs(values - nearest) <= _ROUNDING * np.abs(nearest)
     return tuple(int(n) if whole else float(value) for value, n, whole in zip(values, nearest, is_whole, strict=True))

@@ -1,8 +1,8 @@
-"""What is known about the classes of the unlabeled rows: totals of cells, each a domain and a class.
+"""Known totals of the unlabeled rows, by cell: a cell is a domain and a class.
 
-A margin divides the rows into domains (regions, say) and knows bounds on the number of rows of each class in each
-domain. There may be several margins (regions and age groups), each with all rows. One margin with one domain and
-exact totals is the paper's case.
+A margin divides all rows into domains, for instance regions, and has bounds on the number of rows of each class in each
+domain. There may be several margins, for instance regions and age groups. One margin with one domain and exact totals
+is the paper's case.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 
 NEARLY_MET = 0.5
-"""A total counts as met to within this part of a row: with weights, sums seldom reach it exactly."""
+"""A total counts as met up to this part of a row: sums of weights rarely reach it exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +26,16 @@ class Margin:
     Attributes
     ----------
     name : str
-        What divides the rows, as a region does; empty if there is one domain, the whole table.
+        What divides the rows, for instance the region; empty if the whole table is the only domain.
     domains : ndarray of shape (n_domains,)
-        The domains as the user has them.
+        The domains in the user's terms.
     codes : ndarray of shape (m,)
         Domain of each unlabeled row.
     low, high : ndarray of shape (n_domains, n_classes)
-        Bounds on the unlabeled rows of each class, equal where the total is known exactly; 0 and all rows of the
-        domain where nothing is known.
+        Bounds on the unlabeled rows of each class, equal if the total is known exactly; 0 and all rows of the domain
+        if nothing is known.
     value : ndarray of shape (n_domains, n_classes)
-        The known total, or the estimate of it; NaN where only bounds are known.
+        The known total, or its estimate; NaN if only bounds are known.
     se : ndarray of shape (n_domains, n_classes)
         Standard error of the total: 0 unless it is an estimate.
     """
@@ -72,7 +72,7 @@ class Margin:
         return replace(self, low=low, high=high, value=value, se=se)
 
     def shifted(self, change: FloatArray) -> Margin:
-        """The same with other totals: what to add to each cell, none of which falls below 0."""
+        """The same with a change added to each cell, which does not fall below 0."""
         more = change.reshape(self.low.shape)
         low, high, value = (np.maximum(part + more, 0.0) for part in (self.low, self.high, self.value))
         return replace(self, low=low, high=high, value=value)
@@ -84,23 +84,23 @@ class Margin:
         return np.bincount(cell, weights=sizes, minlength=self.low.size).astype(float).reshape(self.low.shape)
 
     def rows_off(self, counts: FloatArray) -> FloatArray:
-        """Of each domain, the rows that would have to change class to be within the bounds, shape (n_domains,)."""
+        """For each domain, the rows that would have to change class to be within the bounds, shape (n_domains,)."""
         return rows_beyond_bounds(counts, self.low, self.high)
 
     def excess(self, counts: FloatArray) -> FloatArray:
-        """Of each cell, the rows above its upper bound, or, below 0, those that its lower bound lacks."""
+        """For each cell, the rows above its upper bound, or as a negative number those missing to its lower bound."""
         return np.asarray(np.maximum(counts - self.high, 0.0) - np.maximum(self.low - counts, 0.0))
 
 
 def rows_beyond_bounds(counts: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Rows that would have to change class to be within bounds; classes are along the last axis of all three."""
+    """Rows that would have to change class to be within bounds; classes are on the last axis of all three arrays."""
     over, under = np.maximum(counts - high, 0.0).sum(axis=-1), np.maximum(low - counts, 0.0).sum(axis=-1)
     return np.asarray(np.maximum(over, under))
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Everything known about the classes of the unlabeled rows.
+    """Known totals of the unlabeled rows in all margins.
 
     Parameters
     ----------
@@ -127,17 +127,17 @@ class Targets:
 
     @property
     def has_one_domain(self) -> bool:
-        """Whether the totals are about the whole table alone."""
+        """Whether the whole table is the only domain."""
         return len(self.margins) == 1 and self.margins[0].n_domains == 1
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there is one domain, and one number to meet for each of its totals."""
+        """Whether there is one domain, and each of its totals is a single number."""
         return self.has_one_domain and bool((self.margins[0].low == self.margins[0].high).all())
 
     @cached_property
     def is_known(self) -> bool:
-        """Whether there is one domain whose totals are all known exactly, and none of them is an estimate."""
+        """Whether there is one domain, and its totals are known exactly, without estimates."""
         return self.is_plain and not self.margins[0].se.any()
 
     @cached_property
@@ -164,7 +164,7 @@ class Targets:
         return float(sum(margin.rows_off(margin.counts(classes, sizes)).sum() for margin in self.margins))
 
     def of_rows(self, rows: IntArray) -> Targets:
-        """The same totals for some of the rows, of which each may stand for others."""
+        """The same totals for some of the rows, each of which may stand for several."""
         return replace(self, margins=tuple(replace(margin, codes=margin.codes[rows]) for margin in self.margins))
 
     def arranged(self, rows: IntArray, classes: IntArray) -> Targets:
@@ -172,18 +172,18 @@ class Targets:
         return replace(self, margins=tuple(margin.arranged(rows, classes) for margin in self.margins))
 
     def over(self, unit: float) -> Targets:
-        """The same totals in another unit; whole numbers of it stay whole, though a division may round."""
+        """The same totals in another unit; numbers that should be whole are, in spite of rounding errors."""
         return replace(self, margins=tuple(margin.over(unit) for margin in self.margins))
 
     def shifted(self, change: FloatArray) -> Targets:
-        """The same with other totals: what to add to each cell, none of which falls below 0."""
+        """The same with a change added to each cell, which does not fall below 0."""
         parts = np.split(change, np.cumsum([margin.low.size for margin in self.margins[:-1]]))
         return replace(
             self, margins=tuple(margin.shifted(part) for margin, part in zip(self.margins, parts, strict=True))
         )
 
     def widened(self, rows: float) -> Targets:
-        """The same with bounds that are so many rows wider on both sides."""
+        """The same with bounds that are wider by a number of rows on both sides."""
         return replace(
             self,
             margins=tuple(
@@ -193,13 +193,13 @@ class Targets:
         )
 
     def class_totals(self) -> FloatArray:
-        """What the first margin says about each class over all its domains: totals, or else the middle of bounds."""
+        """Total of each class over all domains of the first margin, with the middle of bounds as an unknown total."""
         margin = self.margins[0]
         middle = 0.5 * (margin.low + margin.high)
         return np.asarray(np.where(np.isnan(margin.value), middle, margin.value).sum(axis=0))
 
 
 def _near_whole(numbers: FloatArray) -> FloatArray:
-    """Numbers without the rounding error of a division that should have given whole ones."""
+    """Remove the rounding errors of numbers that should be whole."""
     whole = np.round(numbers)
     return np.where(np.abs(numbers - whole) <= 1e-12 * np.maximum(np.abs(whole), 1.0), whole, numbers)

@@ -45,7 +45,7 @@ class Gurobi:
                 relay = _Relay(variables, watcher)
                 model.optimize(relay)
                 relay.error.raise_if_any()
-                return _result(model, variables, time.monotonic() - began)
+                return _result(model, variables)
         except gp.GurobiError as error:
             raise _translate(error, milp) from error
 
@@ -87,12 +87,11 @@ class _Relay:
         self.error = KeptError()
 
     def __call__(self, model: Any, where: int) -> None:
-        try:
+        with self.error:
             self._handle(model, where)
-            stop = self._watcher.should_stop()
-        except BaseException as error:  # kept until Gurobi has returned
-            self.error.keep(error)
-        if self.error or stop:
+            if self._watcher.should_stop():
+                model.terminate()
+        if self.error:
             model.terminate()
 
     def _handle(self, model: Any, where: int) -> None:
@@ -112,7 +111,7 @@ class _Relay:
             self._watcher.bound(float(bound))
 
 
-def _result(model: Any, variables: Any, seconds: float) -> SolveResult:
+def _result(model: Any, variables: Any) -> SolveResult:
     if model.Status not in _STATUS:
         raise SolverFailed(f"Gurobi ended with status {model.Status}.")
     found = model.SolCount > 0
@@ -121,8 +120,6 @@ def _result(model: Any, variables: Any, seconds: float) -> SolveResult:
         x=np.array(variables.X, dtype=float) if found else None,
         primal_bound=float(model.ObjVal) if found else float("inf"),
         dual_bound=float(model.ObjBound) if model.IsMIP else float(model.ObjVal),
-        nodes=int(model.NodeCount),
-        seconds=seconds,
     )
 
 

@@ -46,7 +46,7 @@ class Highs:
         highs.setOptionValue("time_limit", max(left, 0.01))
         highs.run()
         callbacks.error.raise_if_any()
-        return _result(highs, time.monotonic() - began)
+        return _result(highs)
 
 
 def _options(limits: Limits) -> dict[str, Any]:
@@ -102,10 +102,8 @@ class _Callbacks:
 
     def _guard(self, handler: Any) -> Any:
         def guarded(event: Any) -> None:
-            try:
+            with self.error:
                 handler(event)
-            except BaseException as error:  # kept until the solver has returned
-                self.error.keep(error)
 
         return guarded
 
@@ -130,7 +128,7 @@ class _Callbacks:
             event.data_in.setSolution(suggested)
 
 
-def _result(highs: Any, seconds: float) -> SolveResult:
+def _result(highs: Any) -> SolveResult:
     status = highs.getModelStatus()
     if status not in _STATUS:
         raise SolverFailed(f"HiGHS ended with status {highs.modelStatusToString(status)!r}.")
@@ -141,6 +139,4 @@ def _result(highs: Any, seconds: float) -> SolveResult:
         x=np.array(highs.getSolution().col_value, dtype=float) if found else None,
         primal_bound=float(info.objective_function_value) if found else float("inf"),
         dual_bound=float(info.mip_dual_bound),
-        nodes=int(info.mip_node_count),
-        seconds=seconds,
     )

@@ -1,18 +1,17 @@
-"""Mixed-integer linear models as arrays, and as MPS files."""
+"""Mixed-integer linear models as arrays, assembled from named blocks of variables and rows; and as MPS files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from s2oct.arrays import FloatArray, IntArray
-
-# A mixed-integer linear model as arrays, put together from named blocks of variables and rows.
 
 
 @dataclass(frozen=True)
@@ -85,11 +84,6 @@ class Milp:
         """Number of linear constraints."""
         return len(self.row_lower)
 
-    @property
-    def n_binaries(self) -> int:
-        """Number of integral variables."""
-        return int(self.integrality.sum())
-
     def violations(self, x: FloatArray, tolerance: float = 1e-6) -> dict[str, float]:
         """Largest violation of each violated equation, of the column bounds and of integrality, by name."""
         activity = self.A @ x
@@ -102,7 +96,7 @@ class Milp:
 
 
 Costs = list[tuple[Block, float | FloatArray]]
-"""What the variables of a block cost; broadcast to its shape."""
+"""Costs of the variables of blocks; they broadcast to the shape of the block."""
 
 Terms = list[tuple[IntArray, float | FloatArray]]
 """Columns and values that broadcast against a shape of rows."""
@@ -141,46 +135,32 @@ class ModelBuilder:
         c = np.zeros(self._n_columns)
         for block, cost in costs:
             c[block.columns] += np.broadcast_to(cost, block.shape).ravel()
-        equations, parts, lowers, uppers = _stack(rows)
-        n_rows = sum(map(len, lowers))
-        row, column, value = np.concatenate(parts[0]), np.concatenate(parts[1]), np.concatenate(parts[2])
+        equations: dict[str, slice] = {}
+        parts: list[tuple[NDArray[Any], ...]] = []
+        n_rows = 0
+        for block_of_rows in rows:
+            name, end = block_of_rows.name, n_rows + len(block_of_rows.lower)
+            row, column, value = np.broadcast_arrays(block_of_rows.row, block_of_rows.column, block_of_rows.value)
+            # 32-bit indices halve the memory of models with millions of entries.
+            indices = (row.ravel() + n_rows).astype(np.int32), column.ravel().astype(np.int32)
+            parts.append((*indices, value.ravel().astype(float), block_of_rows.lower, block_of_rows.upper))
+            equations[name] = slice(equations[name].start if name in equations else n_rows, end)
+            n_rows = end
+        row, column, value, lower, upper = (np.concatenate(part) for part in zip(*parts, strict=True))
         A: csr_array[np.float64] = csr_array((value, (row, column)), shape=(n_rows, self._n_columns))
-        # Solvers get every stored entry, so zeros of the data are dropped.
+        # Solvers get every stored entry, so zeros in the data are dropped.
         A.eliminate_zeros()
         return Milp(
             c=c,
             A=A,
-            row_lower=np.concatenate(lowers),
-            row_upper=np.concatenate(uppers),
+            row_lower=lower,
+            row_upper=upper,
             lower=np.concatenate(self._lower),
             upper=np.concatenate(self._upper),
             integrality=np.concatenate(self._integrality),
             blocks=self.blocks,
             equations=equations,
         )
-
-
-_Parts = tuple[list[IntArray], list[IntArray], list[FloatArray]]
-
-
-def _stack(rows: Iterable[Rows]) -> tuple[dict[str, slice], _Parts, list[FloatArray], list[FloatArray]]:
-    equations: dict[str, slice] = {}
-    parts: _Parts = ([], [], [])
-    lowers: list[FloatArray] = []
-    uppers: list[FloatArray] = []
-    offset = 0
-    for block in rows:
-        row, column, value = np.broadcast_arrays(block.row, block.column, block.value)
-        # 32-bit indices halve the memory of models with millions of entries.
-        parts[0].append((row.ravel() + offset).astype(np.int32))
-        parts[1].append(column.ravel().astype(np.int32))
-        parts[2].append(value.ravel().astype(float))
-        lowers.append(block.lower)
-        uppers.append(block.upper)
-        start = offset
-        offset += len(block.lower)
-        equations[block.name] = slice(equations[block.name].start if block.name in equations else start, offset)
-    return equations, parts, lowers, uppers
 
 
 def linear_rows(
@@ -213,9 +193,6 @@ def linear_rows(
         np.broadcast_to(np.asarray(lower, dtype=float), shape).ravel(),
         np.broadcast_to(np.asarray(upper, dtype=float), shape).ravel(),
     )
-
-
-# Models as free-format MPS text, for any solver that reads files.
 
 
 def write_mps(milp: Milp, path: str | Path, *, readable_names: bool = True) -> None:

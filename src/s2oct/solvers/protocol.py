@@ -1,4 +1,4 @@
-"""What a solver takes and returns, and the solvers by name."""
+"""The interface of a solver: its limits, its reports, its result; and the solvers by name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Protocol
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem, SolverUnavailable
 from s2oct.solvers.model import Milp
-
-# What a solver is given, what it reports on the way, and what it returns.
 
 
 class Termination(Enum):
@@ -35,18 +33,16 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class SolveResult:
-    """The outcome of a solve as the solver reports it; nothing in it is used without a check."""
+    """The outcome of a solve as the solver reports it; the fit checks all of it but the bound."""
 
     termination: Termination
     x: FloatArray | None = field(repr=False)
     primal_bound: float
     dual_bound: float
-    nodes: int
-    seconds: float
 
 
 class Watcher(Protocol):
-    """Follows one running solve. It is called from the solver's thread and must be quick; its errors end the solve."""
+    """Receives updates of a running solve, in the solver's thread. It must be quick; its errors end the solve."""
 
     def incumbent(self, x: FloatArray) -> None:
         """A new best solution was found."""
@@ -86,7 +82,10 @@ class Unwatched:
 
 
 class KeptError:
-    """The first error of a callback, kept until the solver has returned: solvers die of one, or swallow it."""
+    """Keeps the first error of the blocks that it guards, until the solver has returned.
+
+    Solvers crash if a callback raises, or ignore the error.
+    """
 
     def __init__(self) -> None:
         self._error: BaseException | None = None
@@ -94,9 +93,13 @@ class KeptError:
     def __bool__(self) -> bool:
         return self._error is not None
 
-    def keep(self, error: BaseException) -> None:
-        """Keep an error, if it is the first."""
+    def __enter__(self) -> None:
+        """Guard a block."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        """Keep the error of the block, if it is the first."""
         self._error = self._error or error
+        return True
 
     def raise_if_any(self) -> None:
         """Raise the error that was kept."""
@@ -113,18 +116,16 @@ class Solver(Protocol):
         """Minimise; keep the time limit; stop soon after ``watcher.should_stop()`` turns true."""
 
 
-# Solvers by name, imported only when needed.
-
 SOLVERS = {
     "highs": ("s2oct.solvers.highs", "Highs", "pip install highspy"),
     "scip": ("s2oct.solvers.scip", "Scip", "pip install pyscipopt"),
     "gurobi": ("s2oct.solvers.gurobi", "Gurobi", "pip install gurobipy"),
 }
-"""Name -> module, class, and how to install what it needs."""
+"""Module and class of each solver, imported only when needed, and the command that installs its package."""
 
 
 def load_solver(name: str) -> Solver:
-    """The backend of that name, or an error that says how to install it."""
+    """The backend of that name. If its package is missing, the error says how to install it."""
     if name not in SOLVERS:
         raise InvalidProblem(f"Expected a solver among {sorted(SOLVERS)} or None, got {name!r}.")
     module, class_name, remedy = SOLVERS[name]

@@ -45,7 +45,7 @@ class Scip:
         with relay:
             model.optimizeNogil()
         relay.error.raise_if_any()
-        return _result(model, variables, time.monotonic() - began)
+        return _result(model, variables)
 
 
 def _parameters(limits: Limits) -> dict[str, Any]:
@@ -107,44 +107,36 @@ class _Relay:
         self._poller.join()
 
     def _poll(self) -> None:
-        """Ask the watcher often: SCIP can work for seconds between two events, too long for a prompt stop."""
+        """Poll the watcher: SCIP can work for seconds between two events, too long for a prompt stop."""
         while not self._over.wait(_POLL_SECONDS):
-            try:
-                stop = self._watcher.should_stop()
-            except BaseException as error:  # kept until SCIP has returned
-                self.error.keep(error)
-            if self.error or stop:
+            with self.error:
+                if self._watcher.should_stop():
+                    self._model.interruptSolve()
+            if self.error:
                 self._model.interruptSolve()
 
     def improved(self) -> None:
-        try:
+        with self.error:
             best = self._model.getBestSol()
             self._watcher.incumbent(_values(self._model, best, self._variables))
             self.progressed()
-        except BaseException as error:  # kept until SCIP has returned
-            self.error.keep(error)
 
     def progressed(self) -> None:
-        try:
+        with self.error:
             bound = float(self._model.getDualbound())
             if abs(bound) < self._model.infinity():
                 self._watcher.bound(bound)
-        except BaseException as error:  # kept until SCIP has returned
-            self.error.keep(error)
 
     def suggest(self, heuristic: Any) -> bool:
-        try:
+        with self.error:
             suggested = self._watcher.suggestion()
-            if suggested is None:
-                return False
-            # In terms of the model as given: presolving replaces variables by sums of others, which have no own value.
-            solution = self._model.createOrigSol(heuristic)
-            for variable, value in zip(self._variables, suggested.tolist(), strict=True):
-                self._model.setSolVal(solution, variable, value)
-            return bool(self._model.trySol(solution, printreason=False))
-        except BaseException as error:  # kept until SCIP has returned
-            self.error.keep(error)
-            return False
+            if suggested is not None:
+                # In the original variables: presolving replaces some of them by sums of others.
+                solution = self._model.createOrigSol(heuristic)
+                for variable, value in zip(self._variables, suggested.tolist(), strict=True):
+                    self._model.setSolVal(solution, variable, value)
+                return bool(self._model.trySol(solution, printreason=False))
+        return False
 
 
 class _Events(Eventhdlr):  # type: ignore[misc]
@@ -175,7 +167,7 @@ def _values(model: Any, solution: Any, variables: list[Any]) -> FloatArray:
     return np.array([model.getSolVal(solution, variable) for variable in variables], dtype=float)
 
 
-def _result(model: Any, variables: list[Any], seconds: float) -> SolveResult:
+def _result(model: Any, variables: list[Any]) -> SolveResult:
     status = model.getStatus()
     if status not in _STATUS:
         raise SolverFailed(f"SCIP ended with status {status!r}.")
@@ -185,6 +177,4 @@ def _result(model: Any, variables: list[Any], seconds: float) -> SolveResult:
         x=_values(model, model.getBestSol(), variables) if found else None,
         primal_bound=float(model.getPrimalbound()) if found else float("inf"),
         dual_bound=float(model.getDualbound()),
-        nodes=int(model.getNTotalNodes()),
-        seconds=seconds,
     )

@@ -1,4 +1,4 @@
-"""A solve in a thread of its own, and whether its model fits into memory."""
+"""A solve in its own thread, so that deadlines and requests to stop always work; and memory for its model."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
 
 import psutil
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import ModelTooLarge, S2OCTError, SolverFailed
 from s2oct.solvers.model import Milp
-from s2oct.solvers.protocol import KeptError, Limits, Solver, SolveResult, Termination, Watcher
+from s2oct.solvers.protocol import Limits, Solver, SolveResult, Termination, Watcher
 from s2oct.stopping import now
 
-# A solve in its own thread, so that the deadline and requests to stop always work.
-
 GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
-"""How long a solver may take to stop, after the deadline and after a request, before the fit goes on without it."""
+"""Seconds a solver may take to stop, after the deadline and after a request, before the fit continues without it."""
 
 LAST_WAIT_SECONDS = 5.0
-"""How long the end of the program waits for solvers that were left behind. They have been asked to stop."""
+"""Seconds that the program waits at its end for solvers that were left behind. They have been asked to stop."""
 
 POLL_SECONDS = 0.02
-"""How often the thread that waits for a solver looks at the clock."""
+"""Interval at which the thread that waits for a solver looks at the clock."""
 
 _left_behind: list[threading.Thread] = []
 
@@ -51,8 +49,8 @@ def solve_in_worker(
 ) -> SolveResult:
     """Solve; if the watcher asks to stop, return the incumbent so far, marked as interrupted.
 
-    ``meanwhile`` is called once in this thread while the solver works in its own. Whatever else than an error of this
-    package the solver raises becomes `SolverFailed`; errors of the watcher come out as they are.
+    ``meanwhile`` is called once in this thread while the solver works in its own. Errors of the solver become
+    `SolverFailed` unless they are errors of this package; errors of the watcher are raised unchanged.
     """
     job = _Job(solver, milp, limits, watcher, start)
     job.thread.start()
@@ -67,125 +65,114 @@ def solve_in_worker(
 
 
 class _Job:
-    """One running solve, and the watcher that stands between it and the caller."""
+    """One running solve. It is the solver's watcher: it passes reports on and remembers the best of them."""
 
     def __init__(self, solver: Solver, milp: Milp, limits: Limits, watcher: Watcher, start: FloatArray | None) -> None:
         self.solver, self.milp, self.limits, self.watcher, self.start = solver, milp, limits, watcher, start
-        self.stop = threading.Event()
-        self.requested = False
         self.began = now()
+        self.requested = False
         self.abandoned = False
+        self.watcher_failed = False
         self.incumbent_x: FloatArray | None = None
         self.best_bound = float("-inf")
+        self._stop, self._done = threading.Event(), threading.Event()
         self._outcome: SolveResult | BaseException | None = None
-        self._done = threading.Event()
         self.thread = threading.Thread(target=self._run, name=f"s2oct-{solver.name}", daemon=True)
 
     def _run(self) -> None:
-        relay = _Relay(self)
         try:
-            outcome = self.solver.solve(self.milp, limits=self.limits, watcher=relay, start=self.start)
+            outcome = self.solver.solve(self.milp, limits=self.limits, watcher=self, start=self.start)
             # Reported at once: the caller may be busy with a search that this proof ends.
             if outcome.x is not None:
-                relay.incumbent(outcome.x)
-            relay.bound(outcome.dual_bound)
-            if outcome.termination is Termination.INTERRUPTED and not relay.should_stop():
+                self.incumbent(outcome.x)
+            self.bound(outcome.dual_bound)
+            if outcome.termination is Termination.INTERRUPTED and not self.should_stop():
                 # No stop was requested here, so the solver itself caught the user's Ctrl-C.
-                self.watcher.interrupted()
+                self.interrupted()
             self._outcome = outcome
         except BaseException as error:  # handed to the waiting thread, which raises it
-            self._outcome = error if relay.error else _failure(self.solver, error)
+            self._outcome = error if self.watcher_failed else _failure(self.solver, error)
         finally:
             self._done.set()
 
     def wait(self) -> None:
+        """Wait until the solver has returned, or has not stopped in time."""
         deadline = self.began + self.limits.seconds
         latest = deadline + GRACE_SECONDS
         while not self._done.wait(POLL_SECONDS):
             moment = now()
             if not self.requested and self.watcher.should_stop():
                 self.requested = True
-                latest = min(latest, moment + GRACE_ON_REQUEST)
+                latest = min(latest, now() + GRACE_ON_REQUEST)
             if self.requested or moment > deadline:
-                self.stop.set()
+                self._stop.set()
             if moment > latest:
                 self.abandon()
                 return
 
     def abandon(self) -> None:
-        """Go on without the solver: it is asked to stop, and what it still reports is ignored."""
+        """Continue without the solver: it is asked to stop, and later reports are ignored."""
         self.abandoned = True
-        self.stop.set()
+        self._stop.set()
         _left_behind[:] = [*(thread for thread in _left_behind if thread.is_alive()), self.thread]
 
     def result(self) -> SolveResult:
-        seconds = now() - self.began
-        outcome: Any = self._outcome
+        """The outcome, or the best reports of a solver that did not stop in time."""
+        outcome = self._outcome
         if isinstance(outcome, BaseException):
             raise outcome
         termination = Termination.INTERRUPTED if self.requested else Termination.TIME_LIMIT
         if self.abandoned or outcome is None:
-            return SolveResult(termination, self.incumbent_x, float("inf"), self.best_bound, 0, seconds)
+            return SolveResult(termination, self.incumbent_x, float("inf"), self.best_bound)
         # A solver that was stopped at the deadline also reports an interrupt; here the two differ.
-        if self.stop.is_set() and outcome.termination is Termination.INTERRUPTED:
-            return SolveResult(termination, outcome.x, outcome.primal_bound, outcome.dual_bound, outcome.nodes, seconds)
-        return outcome  # type: ignore[no-any-return]
+        if self._stop.is_set() and outcome.termination is Termination.INTERRUPTED:
+            return replace(outcome, termination=termination)
+        return outcome
+
+    def incumbent(self, x: FloatArray) -> None:
+        if not self.abandoned:
+            self.incumbent_x = x
+            with self._passed_on():
+                self.watcher.incumbent(x)
+
+    def bound(self, value: float) -> None:
+        if not self.abandoned:
+            self.best_bound = max(self.best_bound, value)
+            with self._passed_on():
+                self.watcher.bound(value)
+
+    def should_stop(self) -> bool:
+        if self._stop.is_set() or self.abandoned:
+            return True
+        with self._passed_on():
+            return self.watcher.should_stop()
+
+    def interrupted(self) -> None:
+        with self._passed_on():
+            self.watcher.interrupted()
+
+    def suggestion(self) -> FloatArray | None:
+        if self.abandoned:
+            return None
+        with self._passed_on():
+            return self.watcher.suggestion()
+
+    @contextmanager
+    def _passed_on(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.watcher_failed = True
+            raise
 
 
 def _failure(solver: Solver, error: BaseException) -> BaseException:
-    """What a solver raised, as an error of this package; bindings raise whatever they like."""
+    """The error of a solver as an error of this package: bindings raise all kinds of exceptions."""
     if isinstance(error, (S2OCTError, MemoryError)) or not isinstance(error, Exception):
         return error
     failure = SolverFailed(f"The solver {solver.name} failed ({str(error) or type(error).__name__}).")
     failure.__cause__ = error
     return failure
-
-
-class _Relay:
-    """Passes the solver's reports on, remembers the last incumbent and the best bound, and errors of the watcher."""
-
-    def __init__(self, job: _Job) -> None:
-        self._job = job
-        self.error = KeptError()
-
-    def incumbent(self, x: FloatArray) -> None:
-        if not self._job.abandoned:
-            self._job.incumbent_x = x
-            with self._noted():
-                self._job.watcher.incumbent(x)
-
-    def bound(self, value: float) -> None:
-        if not self._job.abandoned:
-            self._job.best_bound = max(self._job.best_bound, value)
-            with self._noted():
-                self._job.watcher.bound(value)
-
-    def should_stop(self) -> bool:
-        if self._job.stop.is_set() or self._job.abandoned:
-            return True
-        with self._noted():
-            return self._job.watcher.should_stop()
-
-    def interrupted(self) -> None:
-        with self._noted():
-            self._job.watcher.interrupted()
-
-    def suggestion(self) -> FloatArray | None:
-        if self._job.abandoned:
-            return None
-        with self._noted():
-            return self._job.watcher.suggestion()
-
-    @contextmanager
-    def _noted(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException as error:
-            self.error.keep(error)
-            raise
-
-
-# Check that a model fits into memory, before the system kills the process.
 
 
 def require_memory(n_bytes: float, what: str) -> None:

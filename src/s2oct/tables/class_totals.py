@@ -1,4 +1,4 @@
-"""Known totals as the user of a table states them: class by class as text, or in files by domain and class."""
+"""Totals of a table as text, class by class, or in files by domain and class."""
 
 from __future__ import annotations
 
@@ -24,26 +24,17 @@ _ESTIMATE = re.compile(rf"({_NUMBER})\s*(?:±|\+-|\+/-)\s*({_NUMBER})", re.ASCII
 _POINT = re.compile(f"({_NUMBER})", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Amount:
-    """What a text says of a total.
+Amount = tuple[Any, bool | None]
+"""A total as a fit takes it, and whether it is written as a share, with a percent sign; None if it is to be estimated.
 
-    Parameters
-    ----------
-    given : int, float, tuple of float or None, or Estimate
-        The total as a fit takes it: a number, bounds of which one may be open, or an estimate. Shares are parts of 1.
-    is_share : bool or None
-        Whether it is written as a share, with a percent sign; None if it is to be estimated.
-    """
-
-    given: Any
-    is_share: bool | None
+The total is a number, a pair of bounds, one of which may be open, or an `Estimate`. Shares are parts of 1.
+"""
 
 
 def read_amount(text: str) -> Amount | None:
     """Read ``1840``, ``38%``, ``1800..1880``, ``1840±20`` (also ``1840+-20``) or ``estimate``; None for other text."""
     if is_to_estimate(text):
-        return Amount(ESTIMATE, is_share=None)
+        return ESTIMATE, None
     for form in (_POINT, _INTERVAL, _ESTIMATE):
         found = form.fullmatch(text.strip())
         if found is None:
@@ -54,8 +45,8 @@ def read_amount(text: str) -> Amount | None:
             return None
         numbers = [None if part is None else _number(part, is_share=ends[-1]) for part in parts]
         if form is _ESTIMATE:
-            return Amount(Estimate(numbers[0] or 0, numbers[1] or 0), ends[-1])
-        return Amount(tuple(numbers) if form is _INTERVAL else numbers[0], ends[-1])
+            return Estimate(numbers[0] or 0, numbers[1] or 0), ends[-1]
+        return tuple(numbers) if form is _INTERVAL else numbers[0], ends[-1]
     return None
 
 
@@ -85,19 +76,20 @@ class ClassTotal:
     def __post_init__(self) -> None:
         if not is_unicode(self.name):
             raise InvalidProblem(f"Expected the name of a class to be text, got {self.name!r}.")
+        given, is_share = self.read
+        if is_share and isinstance(given, float) and given > 1:
+            raise InvalidProblem(f"Expected a share of at most 100% for class {self.name!r}, got {self.amount!r}.")
+
+    @property
+    def read(self) -> Amount:
+        """The total that the amount states."""
         amount = read_amount(self.amount)
         if amount is None:
             raise InvalidProblem(
                 f"Expected the total of class {self.name!r} to be a count, a share, an interval or an estimate, as in "
                 f"1840, 38%, 1800..1880 or 1840±20, or the word estimate, got {self.amount!r}."
             )
-        if amount.is_share and isinstance(amount.given, float) and amount.given > 1:
-            raise InvalidProblem(f"Expected a share of at most 100% for class {self.name!r}, got {self.amount!r}.")
-
-    @property
-    def read(self) -> Amount:
-        """What the amount says."""
-        return read_amount(self.amount) or Amount(None, is_share=False)
+        return amount
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,7 @@ class ClassTotals:
     as_shares : bool
         Whether numbers without a percent sign are shares, too.
     estimates_all : bool
-        Whether no total is known and all are to be estimated, in every domain if the table has any.
+        Whether all totals are to be estimated, in every domain if the table has any.
     """
 
     of_unlabeled: tuple[ClassTotal, ...] = ()
@@ -122,21 +114,23 @@ class ClassTotals:
     estimates_all: bool = False
 
     def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
-        """Say what is known of the classes of a table; ``also`` are further classes.
+        """Labels, weights and these totals of a table; ``also`` are further classes.
 
-        If only one class is labeled and only this class has a total, all other rows are of a class named after it.
+        If only one class is labeled and only this class has a total, all other rows belong to a class named after it.
         """
         if self.estimates_all:
             return table.known(ESTIMATE, domains=table.domains, also=also)
         for total in (*self.of_unlabeled, *self.of_all):
             table.refuse_gap_as_class(total.name)
-        as_shares = are_shares([total.read for total in (*self.of_unlabeled, *self.of_all)], said=self.as_shares)
+        as_shares = self.as_shares or are_written_as_shares(
+            [total.read for total in (*self.of_unlabeled, *self.of_all)]
+        )
         in_all, unlabeled = float(table.n_rows), float(table.n_unlabeled)
         if table.weights is not None:
             sizes = table.weights.tolist()
-            beside = 0.0 if table.unseen is None else float(table.unseen.sum())
-            in_all = sum(sizes) + beside
-            unlabeled = sum(size for size, label in zip(sizes, table.labels, strict=True) if label is None) + beside
+            unseen = 0.0 if table.unseen is None else float(table.unseen.sum())
+            in_all = sum(sizes) + unseen
+            unlabeled = sum(size for size, label in zip(sizes, table.labels, strict=True) if label is None) + unseen
         return table.known(
             _given(self.of_unlabeled, table.labels, 1 if as_shares else unlabeled),
             _given(self.of_all, table.labels, 1 if as_shares else in_all),
@@ -145,22 +139,22 @@ class ClassTotals:
         )
 
 
-def are_shares(amounts: Sequence[Amount], *, said: bool) -> bool:
-    """Whether totals are shares, because somebody said so or because all are written as such."""
-    written = {amount.is_share for amount in amounts if amount.is_share is not None}
-    if len(written) > 1 and not said:
-        raise InvalidProblem("Expected totals that are all counts or all shares, got some of each.")
-    return said or True in written
+def are_written_as_shares(amounts: Sequence[Amount]) -> bool:
+    """Whether totals have percent signs; refuses totals of which only some do."""
+    written = {is_share for _, is_share in amounts if is_share is not None}
+    if len(written) > 1:
+        raise InvalidProblem("Some totals are counts and some are shares: write all of them in the same way.")
+    return True in written
 
 
 def _given(totals: Sequence[ClassTotal], labels: Sequence[Any], rows: float) -> dict[Any, Any] | None:
-    """What is given for each class; ``rows`` is what the totals of all classes add up to."""
+    """The total of each class; ``rows`` is the sum of the totals of all classes."""
     given: dict[Any, Any] = {}
     for total in totals:
         label = _class(total.name, labels)
         if label in given:
-            raise InvalidProblem(f"Expected one total for every class, got several for {total.name!r}.")
-        given[label] = total.read.given
+            raise InvalidProblem(f"Class {total.name!r} has several totals: keep one of them.")
+        given[label] = total.read[0]
     labeled = {label for label in labels if label is not None}
     if len(labeled) == 1 and set(given) == labeled:
         (label,) = labeled
@@ -170,7 +164,7 @@ def _given(totals: Sequence[ClassTotal], labels: Sequence[Any], rows: float) -> 
 
 
 def _rest(given: Any, rows: float) -> Any:
-    """What is left for the only other class; None where nothing can be left."""
+    """The total of the only other class; None if it does not follow."""
     if is_to_estimate(given):
         return None
     if isinstance(given, Estimate):
@@ -182,14 +176,14 @@ def _rest(given: Any, rows: float) -> Any:
 
 
 def _other_class(label: Any) -> Any:
-    """Name the class that no row is labeled with and no total names."""
+    """Name a class that neither a label nor a total names."""
     if isinstance(label, bool):
         return not label
     return f"not {label}" if isinstance(label, str) else int(label == 0)
 
 
 def _class(name: str, labels: Sequence[Any]) -> Any:
-    """The class with this name: the label that is written like it, or a new one of the same kind."""
+    """The class with this name: the label with the same text, or a new one of the same type."""
     known = {str(label): label for label in labels if label is not None}
     if name in known:
         return known[name]
@@ -223,54 +217,48 @@ class TotalFiles:
     as_shares: bool = False
 
     def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
-        """Read the files, and say what is known of the classes of a table; ``also`` are further classes."""
-        margins = table.roles.margins
-        files = [_TotalFile(source, by) for source, by in zip(self.sources, margins or ((),), strict=True)]
-        as_shares = are_shares([amount for file in files for amount in file.amounts], said=self.as_shares)
-        forms: Any = [file.records for file in files]
+        """Labels, weights and the totals in the files; ``also`` are further classes."""
+        margins, amounts = table.roles.margins, list[Amount]()
+        forms: Any = [_records(*file, amounts) for file in zip(self.sources, margins or ((),), strict=True)]
+        as_shares = self.as_shares or are_written_as_shares(amounts)
         given = forms if len(forms) > 1 else forms[0]
         of_unlabeled, of_all = (None, given) if self.of_all else (given, None)
         return table.known(of_unlabeled, of_all, as_shares=as_shares, domains=table.domains, also=also)
 
 
-class _TotalFile:
-    """One file that is read: its rows as records, with numbers where totals are."""
+def _records(source: Source, by: Sequence[str], amounts: list[Amount]) -> list[dict[str, Any]]:
+    """The rows of a file of totals, with numbers where totals are; other amounts are also added to ``amounts``."""
+    cells = source.whole()
+    named = [name for name in by if name in cells.column_names]
+    if len(by) > 1 and len(named) < len(by):
+        source.require(by, "domain")
+    columns = {margin_name(by): domain_of_rows(cells, by, source.dialect).tolist()} if named else {}
+    for name in cells.column_names:
+        if name not in named:
+            columns[name] = _column(cells[name], name, source, amounts)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def __init__(self, source: Source, by: Sequence[str]) -> None:
-        cells = source.whole()
-        named = [name for name in by if name in cells.column_names]
-        if len(by) > 1 and len(named) < len(by):
-            source.require(by, "domain")
-        self.amounts: list[Amount] = []
-        columns: dict[str, list[Any]] = {}
-        if named:
-            columns[margin_name(by)] = domain_of_rows(cells, by, source.dialect).tolist()
-        for name in cells.column_names:
-            if name not in named:
-                columns[name] = self._column(cells[name], name, source)
-        self.records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _column(self, cells: Any, name: str, source: Source) -> list[Any]:
-        """Numbers or other amounts where all cells are such; text otherwise, also for codes as 01."""
-        numbers, found = read_numbers(cells, source.dialect), read_texts(cells, source.dialect)
-        if found is None and numbers is None:
-            raise InvalidProblem(
-                f"Expected totals or names in column {name!r} of {source.name!r}, got {cells.type} values."
-            )
-        texts = [] if found is None else [None if text is None else text.strip() for text in found]
-        if numbers is not None and not any(text is not None and _is_code(text) for text in texts):
-            return [None if np.isnan(number) else _whole(number) for number in numbers]
-        amounts = {text: read_amount(text) for text in texts if text is not None}
-        read = [amount for amount in amounts.values() if amount is not None]
-        if numbers is not None or len(read) < len(amounts):
-            return list(texts)
-        self.amounts += read
-        given = {text: amount.given for text, amount in zip(amounts, read, strict=True)}
-        return [None if text is None else given[text] for text in texts]
+def _column(cells: Any, name: str, source: Source, amounts: list[Amount]) -> list[Any]:
+    """Numbers or other amounts if all cells are such; text otherwise, also for codes like 01."""
+    numbers, found = read_numbers(cells, source.dialect), read_texts(cells, source.dialect)
+    if found is None and numbers is None:
+        raise InvalidProblem(
+            f"Expected totals or names in column {name!r} of {source.name!r}, got {cells.type} values."
+        )
+    texts = [] if found is None else [None if text is None else text.strip() for text in found]
+    if numbers is not None and not any(text is not None and _is_code(text) for text in texts):
+        return [None if np.isnan(number) else _whole(number) for number in numbers]
+    read = {text: read_amount(text) for text in texts if text is not None}
+    given = {text: amount[0] for text, amount in read.items() if amount is not None}
+    if numbers is not None or len(given) < len(read):
+        return list(texts)
+    amounts += filter(None, read.values())
+    return [None if text is None else given[text] for text in texts]
 
 
 def _is_code(text: str) -> bool:
-    """Whether a number is a name, as 01 is."""
+    """Whether a number is a name, such as 01."""
     return len(text) > 1 and text[0] == "0" and text[1].isdigit()
 
 

@@ -1,4 +1,4 @@
-"""The cells of a column as texts and numbers, and what they say about its kind."""
+"""Columns of a table: their cells as numbers, texts or labels, what they hold, and how they are used."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from s2oct.arrays import FloatArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tables.dialect import IN_MEMORY, Dialect
 from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.trees.features import BOOLEAN, NUMBER, ORDINAL
 from s2oct.wording import amount
-
-# Cells of a column as numbers, text or labels, with a mark where a cell is a gap.
 
 
 def encode_rows(
@@ -26,7 +24,7 @@ def encode_rows(
 ) -> FloatArray:
     """Encode rows of a table, shape (rows, n_features); ``first_row`` is the number of the first one in messages.
 
-    What the fit did not see is counted in ``unseen``, and refused without that.
+    Values that the fit did not see are counted in ``unseen``; without it they are refused.
     """
     cells = {
         column.name: read_cells(table[column.name], column.name, column.kind, dialect) for column in encoding.columns
@@ -35,12 +33,12 @@ def encode_rows(
 
 
 def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArray | ObjectArray:
-    """Read a column in the form that its encoding takes: numbers, or text for categories.
+    """Read a column as its encoding needs it: numbers, or text for categories.
 
-    A column that should hold numbers and does not is returned as text; its encoding then names the first bad cell.
+    A column of something else that should hold numbers is returned as text, and its encoding names the first bad cell.
     """
     if kind == NUMBER:
-        # The usual marks are no numbers, so among numbers they are gaps wherever the text comes from.
+        # The default marks are not numbers, so among numbers they are missing values in every kind of table.
         usual = replace(dialect, missing=tuple(filter(None, dialect.missing)))
         numbers = read_numbers(column, usual if dialect.typed else dialect)
         if numbers is not None:
@@ -55,7 +53,7 @@ def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArra
 
 
 def category_texts(texts: ObjectArray, dialect: Dialect) -> ObjectArray:
-    """Write whole numbers without decimals: a program that has a gap among them may have written 3 as 3.0."""
+    """Write whole numbers without decimals: with a missing value among them, programs write 3 as 3.0."""
     if dialect.typed:
         return texts
     short = {text: _float_integer(text) for text in set(texts.tolist()) if text is not None}
@@ -65,7 +63,7 @@ def category_texts(texts: ObjectArray, dialect: Dialect) -> ObjectArray:
 
 
 def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
-    """Read a column as floats with NaN for gaps; None if it holds anything but numbers."""
+    """Read a column as floats with NaN for missing values; None if it holds anything but numbers."""
     column = as_values(column)
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -73,7 +71,7 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
     elif is_text(kind):
         text = without_gaps(pc.utf8_trim_whitespace(column), dialect)
         if dialect.decimal == ",":
-            # A point is then no decimal sign: 1.234 is more than a thousand.
+            # A point then separates thousands: 1.234 is more than a thousand.
             text = pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
         column = pc.replace_substring_regex(text, r"^\+([0-9.])", r"\1")
     elif not (
@@ -87,7 +85,7 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
 
 
 def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
-    """Read a column as text with None for gaps; None if it holds neither text nor numbers nor booleans."""
+    """Read a column as text with None for missing values; None if it holds neither text nor numbers nor booleans."""
     column = as_values(column)
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -103,7 +101,7 @@ def _number_text(number: float) -> str:
 
 
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
-    """Read a column of labels with None for gaps; whole numbers become integers, also those written as 1.0."""
+    """Read a column of labels with None for missing values; whole numbers, also written as 1.0, become integers."""
     column = as_values(column)
     kind = column.type
     is_plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
@@ -116,15 +114,12 @@ def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
 
 
 def as_values(column: Any) -> Any:
-    """Replace the codes of a dictionary column by the values they stand for."""
+    """Replace the codes of a dictionary column by their values."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def declared_order(column: Any) -> tuple[str, ...] | None:
-    """The levels of a dictionary column in their order; None for other columns.
-
-    Numbers whose type has no order keep their own.
-    """
+    """The levels of a dictionary column in their order; None for other columns, and for numbers without an order."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or not (kind.ordered or is_text(kind.value_type)):
         return None
@@ -141,14 +136,25 @@ def is_text(kind: Any) -> bool:
 
 
 def without_gaps(text: Any, dialect: Dialect) -> Any:
-    """Replace the marks of gaps in a column of text by nothing."""
-    # Arrow imports pandas to make an array or a scalar of Python's objects: here a pattern and a constant will do.
+    """Replace the marks of missing values in a column of text by nulls."""
+    # Arrow imports pandas to make an array or a scalar of Python objects; a pattern and a constant avoid that.
     is_gap = pc.match_substring_regex(pc.utf8_trim_whitespace(text), f"^(?:{'|'.join(map(re.escape, dialect.gaps))})$")
     return pc.if_else(is_gap, pa.NULL, text)
 
 
+def gaps_of(column: Any, dialect: Dialect) -> BoolArray:
+    """Which cells of a column are missing: nulls, NaN, and marks of missing values."""
+    column = as_values(column)
+    if is_text(column.type):
+        found = pc.is_null(without_gaps(column, dialect))
+    else:
+        found = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+    whole = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return _flags(whole)
+
+
 def _as_floats(column: Any) -> FloatArray:
-    """A column as floats with NaN for gaps, without a copy where there is nothing to change."""
+    """A column as floats with NaN for missing values, without a copy if nothing changes."""
     if not pa.types.is_float64(column.type):
         column = column.cast(pa.float64(), safe=False)
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
@@ -156,11 +162,16 @@ def _as_floats(column: Any) -> FloatArray:
     floats = _buffer(whole, np.dtype(float))
     if not whole.null_count:
         return np.asarray(floats)
-    return np.where(_buffer(whole.is_valid().cast(pa.uint8()), np.dtype(np.uint8)) == 1, floats, np.nan)
+    return np.where(_flags(whole.is_valid()), floats, np.nan)
+
+
+def _flags(array: Any) -> BoolArray:
+    """An Arrow array of booleans, which have one bit each there."""
+    return np.asarray(_buffer(array.cast(pa.uint8()), np.dtype(np.uint8)) == 1)
 
 
 def _buffer(array: Any, kind: np.dtype[Any]) -> Any:
-    """The values of an Arrow array of numbers, without a copy; those of gaps mean nothing."""
+    """The values of an Arrow array of numbers, without a copy; those of nulls are arbitrary."""
     buffer = array.buffers()[1]
     if buffer is None:
         return np.zeros(len(array), kind)
@@ -183,7 +194,7 @@ def _whole_numbers(cells: list[str | None]) -> list[Any]:
 
 
 def _integer(cell: str) -> int | None:
-    # 007 is a name, and so is a number of more digits than 64 bits hold.
+    # 007 is a name, and so is a number with more digits than 64 bits hold.
     return int(cell) if re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell.strip(), re.ASCII) else None
 
 
@@ -192,10 +203,11 @@ def _float_integer(cell: str) -> int | None:
     return _integer(whole) if point and rest and set(rest) == {"0"} else None
 
 
-# What the cells of a column are (numbers, dates, words or names), and what became of the column.
-
 _NEARLY_ALL = 0.9
+"""Share of distinct texts from which on a column counts as dates or as names: single typing errors do not matter."""
+
 _FEW = 30
+"""Most distinct texts of a column of bands, and most of a column of words that may all differ in nearly every row."""
 
 _DATE = re.compile(
     r"(\d{4}([-/]\d{1,2}){1,2}|\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})"
@@ -206,11 +218,11 @@ _DATE = re.compile(
 _NUMBER_OF_SOME_KIND = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
 _PLAIN = r"[$€£]?\d[\d.,']*\s?%?"
 _BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+\u2013]|([-\u2013]|to)\s?{_PLAIN})")
-"""An age of ``65+``, ``<18`` or ``18-24``: a level, although it has digits."""
+"""A band such as ``65+``, ``<18`` or ``18-24`` is a level, although it has digits."""
 
 
 class Content(Enum):
-    """What the cells of a column are, apart from its gaps."""
+    """The content of a column, apart from missing values."""
 
     NUMBERS = "numbers"
     BOOLEANS = "booleans, or the words true and false"
@@ -222,10 +234,10 @@ class Content(Enum):
 
 
 def what_cells_are(column: Any, dialect: Dialect) -> Content:
-    """Say what the cells of a column are; a column of gaps alone counts as numbers.
+    """Find the content of a column; a column of missing values counts as numbers.
 
-    Text that reads like a number is one in files without types only; text that reads like a date is one everywhere,
-    because pandas reads dates from files as text, but for categories by type.
+    Text that reads like a number is a number only in files without types. Text that reads like a date is a date,
+    because pandas reads dates from files as text, unless the type of the column says that it has categories.
     """
     kind = as_values(column).type
     if is_temporal(kind):
@@ -259,7 +271,7 @@ def is_temporal(kind: Any) -> bool:
 
 
 def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
-    """Find the first cell that is no number: its row, from 1, and its text; None if every cell is one."""
+    """Find the first cell that is not a number: its row, from 1, and its text; None if all cells are numbers."""
     texts = read_texts(column, dialect)
     if texts is None or read_numbers(column, dialect) is not None:
         return None
@@ -274,13 +286,13 @@ def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
 
 
 def is_other_notation(text: str) -> bool:
-    """Whether a text that is no number here would be one in another notation."""
+    """Whether a text that is not a number here is one in another notation."""
     plain = text.strip()
     return _NUMBER_OF_SOME_KIND.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
 
 
 def _are_bands(texts: set[str]) -> bool:
-    """Whether texts are a few bands of numbers, perhaps beside single numbers, as in 1, 2-3 and 4+."""
+    """Whether texts are a few bands of numbers, perhaps with single numbers among them, as in 1, 2-3 and 4+."""
     bands = {text for text in texts if _BAND.fullmatch(text)}
     return bool(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
 
@@ -307,21 +319,21 @@ _ID = re.compile(
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """What became of one column.
+    """How a column is used.
 
     Parameters
     ----------
     name : str
     role : {"label", "id", "feature", "left out", "domain", "weight"}
-        A column of domains that is a feature, too, is "feature, domain".
+        A column of domains that is also a feature is "feature, domain".
     treatment : str
-        What was done to it, in a few words.
+        How it was treated, in a few words.
     n_missing : int
-        Its missing values.
+        Number of missing values.
     filling : str
-        What stands for them, in a few words; empty if it has none.
+        What replaces them, in a few words; empty without missing values.
     doubt : str
-        Why its user should look at it; empty if there is no reason.
+        Why the user should check it; empty if there is no reason.
     remedies : tuple of Remedy
         What to do if the doubt is justified.
     """
@@ -336,7 +348,7 @@ class ColumnUse:
 
 
 def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
-    """Describe how a column with these values became features: floats with NaN for gaps, or text with None for gaps."""
+    """Describe how a column became features; ``values`` are floats with NaN or text with None for missing values."""
     if column.kind == NUMBER:
         n_missing = int(np.isnan(values.astype(float)).sum())
         doubt = _doubt_about(column.name, values)
@@ -348,7 +360,7 @@ def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
 
 
 def id_use(name: str) -> ColumnUse:
-    """Describe a column that has row numbers or another text in every row."""
+    """Describe a column of row numbers, or with a different text in every row."""
     if is_named_as_row_numbers(name):
         return ColumnUse(name, ID, "row numbers: kept, not used", doubt="it counts the rows, as an id does")
     doubt = "it has another text in every row, as an id does"
@@ -356,7 +368,7 @@ def id_use(name: str) -> ColumnUse:
 
 
 ROW_NUMBERS = "rownames"
-"""The name of a first column that has none, as R and pandas write their row numbers."""
+"""Name of a first column without a name: R and pandas write their row numbers like that."""
 
 
 def is_named_as_row_numbers(name: str) -> bool:
@@ -365,7 +377,7 @@ def is_named_as_row_numbers(name: str) -> bool:
 
 
 def named_columns(header: list[str]) -> list[str]:
-    """The names in a header without the blanks around them; a first column without a name has row numbers."""
+    """The names in a header, stripped; a first column without a name has row numbers."""
     names = [name.strip() for name in header]
     if len(names) > 1 and not names[0] and ROW_NUMBERS not in names:
         names[0] = ROW_NUMBERS
@@ -373,13 +385,13 @@ def named_columns(header: list[str]) -> list[str]:
 
 
 def are_row_numbers(name: str, numbers: FloatArray) -> bool:
-    """Whether numbers are row numbers by their name, and could be; rows may have been taken out or shuffled."""
-    is_whole = bool((numbers == np.floor(numbers)).all())  # False for gaps
+    """Whether a column is named like row numbers and can hold them; rows may have been removed or shuffled."""
+    is_whole = bool((numbers == np.floor(numbers)).all())  # False for missing values
     return is_named_as_row_numbers(name) and is_whole and len(np.unique(numbers)) == len(numbers) > 1
 
 
 def looks_like_weight(name: str, known: FloatArray) -> bool:
-    """Whether a column of numbers is called like a survey weight, and could be one; the numbers are without gaps."""
+    """Whether a column of numbers is named like a survey weight and can hold one; NaN is removed from ``known``."""
     plain = name.strip().lower()
     return bool(_WEIGHT.search(plain) and not _OF_BODIES.search(plain) and (known >= 0).all() and known.any())
 
@@ -399,7 +411,7 @@ def _levels(column: Column, values: Any) -> str:
 
 
 def _doubt_about(name: str, values: Any) -> str:
-    """Say what a column of numbers may be if it is no feature."""
+    """Why a column of numbers may not be a feature."""
     plain = name.strip().lower()
     known = values[~np.isnan(values)]
     if looks_like_weight(name, known):

@@ -1,4 +1,4 @@
-"""How the cells of a file are written, given or detected: delimiter, encoding, decimal sign, marks of gaps."""
+"""How the cells of a file are written, given or detected: delimiter, encoding, decimal sign, missing values."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
 )
-"""Cells that are gaps unless somebody names others; pandas reads the same ones as such."""
+"""Default marks of missing values, which are those of pandas."""
 
 UTF8, UTF8_MARKED = "utf-8", "utf-8-sig"
 """UTF-8 without and with a byte-order mark at the beginning of the file."""
 
 
 def is_unicode(text: str) -> bool:
-    """Whether files can hold a text; bytes of a shell that are no text arrive as parts of characters."""
+    """Whether files can hold a text; bytes from a shell that are not text arrive as parts of characters."""
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the cells of a file are written; only the marks of gaps and the decimal sign of text matter for Parquet.
+    """How the cells of a file are written; a Parquet file needs only marks of missing values and a decimal sign.
 
-    What is None is not known, and `Source.dialect` detects it.
+    `Source.dialect` detects what is None.
 
     Parameters
     ----------
     delimiter : str, optional
-        Character between the cells of a CSV file.
+        Character that separates the cells of a CSV file.
     charset : str, optional
         Character encoding of a CSV file, by its Python name.
     decimal : {".", ","}, optional
-        Sign before the decimals of a number.
+        Decimal sign of numbers.
     missing : tuple of str
-        Cells that are gaps, in addition to the usual ones; with an empty one among them, instead of the usual ones.
+        Marks of missing values in addition to the default ones; with an empty one among them, instead of these.
     typed : bool
-        Whether the types of the columns say what they hold. Otherwise, as in CSV and Excel files, text can be a number.
+        Whether the types of the columns say what they hold. In CSV and Excel files, text can be a number.
     """
 
     delimiter: str | None = None
@@ -56,7 +56,7 @@ class Dialect:
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
             raise InvalidProblem(
-                f"Expected a delimiter of one character, no quote and no line end, got {self.delimiter!r}."
+                f"Expected a delimiter of one character that is not a quote or a line end, got {self.delimiter!r}."
             )
         if self.delimiter is not None and not self.delimiter.isascii():
             raise InvalidProblem(f"Expected a delimiter that is an ASCII character, got {self.delimiter!r}.")
@@ -64,7 +64,7 @@ class Dialect:
             raise InvalidProblem(f"Expected the decimal sign '.' or ',', got {self.decimal!r}.")
         for mark in self.missing:
             if not is_unicode(mark):
-                raise InvalidProblem(f"Expected marks of gaps that are text, got {mark!r}.")
+                raise InvalidProblem(f"Expected marks of missing values that are text, got {mark!r}.")
         if self.charset is not None:
             try:
                 " ".encode(self.charset)
@@ -73,23 +73,23 @@ class Dialect:
 
     @property
     def codec(self) -> str:
-        """The Python codec that reads the file; a byte-order mark is no part of the first column's name."""
+        """The Python codec that reads the file and removes a byte-order mark."""
         charset = codecs.lookup(self.charset or UTF8).name
         return UTF8_MARKED if charset == UTF8 else charset
 
     @property
     def charset_name(self) -> str:
-        """The character encoding as people call it."""
+        """The usual name of the character encoding."""
         return "UTF-8" if self.codec == UTF8_MARKED else str(self.charset)
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """All cells that are gaps."""
+        """All marks of missing values."""
         return self.missing if "" in self.missing else (*MISSING, *self.missing)
 
 
 IN_MEMORY = Dialect(missing=("",), typed=True)
-"""The dialect of pandas, polars and Arrow tables: their columns have types, and only an empty text is a gap."""
+"""The dialect of pandas, polars and Arrow tables: columns have types, and only empty text is a missing value."""
 
 
 _DELIMITERS = ",;\t|"
@@ -101,7 +101,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte-order marks; those of UTF-32 begin with those of UTF-16."""
+"""Byte-order marks; those of UTF-32 come first, because they begin with those of UTF-16."""
 
 _NOT_CONTROL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r\f\x1a")
 _POSSIBLE_IN_LATIN = bytes(code for code in range(256) if not 0x80 <= code < 0xA0)
@@ -113,24 +113,23 @@ _THOUSANDS = r"^[-+]?[0-9]{1,3}(?:,[0-9]{3})+$"
 
 
 class Transcoder:
-    """Turns the bytes of a file into UTF-8 and finds out their character encoding on the way.
+    """Turns the bytes of a file into UTF-8 and detects their character encoding.
 
-    A byte-order mark decides. As long as all bytes are ASCII, nothing needs to be decided. The first bytes that are not
-    decide: if they are UTF-8, the file is; otherwise it is in the ``usual`` encoding or, if none is known, in the
-    one-byte encoding of western Europe. What was turned into UTF-8 before is right in all of them. UTF-8 is passed on
-    as it is, and the reader checks it; bytes that are not text are passed on, too, and the reader then refuses them.
+    A byte-order mark decides. ASCII is the same in all encodings. The first bytes that are not ASCII decide: if they
+    are valid UTF-8, so is the file; otherwise it has the ``usual`` encoding or, by default, the one-byte encoding of
+    western Europe. UTF-8, and bytes that are not text, are passed on unchanged: the reader checks them.
 
     Parameters
     ----------
     charset : str, optional
         The character encoding, if it is known.
     usual : str, optional
-        The character encoding that such files usually have.
+        The default character encoding of such files.
 
     Attributes
     ----------
     charset : str
-        The character encoding, as far as it is known.
+        The character encoding detected so far.
     """
 
     def __init__(self, charset: str | None = None, usual: str | None = None) -> None:
@@ -149,7 +148,7 @@ class Transcoder:
         if marked:
             return self._settle(marked[0], part, is_last)
         if len(" ".encode(self.charset).removeprefix(codecs.BOM_UTF8)) > 1:
-            # Of encodings with several bytes for each character only zeros between the letters speak.
+            # Zero bytes between letters are the only sign of an encoding with several bytes per character.
             if b"\0" in part:
                 return self._settle(self.charset, part, is_last)
             self.charset, self._usual = UTF8, None
@@ -171,7 +170,7 @@ class Transcoder:
             self.charset, self._turn = "latin-1", self._western
             return self._western(part, is_last)
         if part[:n_read].isascii():
-            # The end may be the first byte of a character in UTF-8, or a whole one in another encoding.
+            # The last byte may begin a character in UTF-8, or be a whole one in another encoding.
             self._kept = part[n_read:]
             return part[:n_read]
         return self._settle(UTF8, part, is_last)
@@ -189,7 +188,7 @@ class Transcoder:
 
 
 def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
-    """What turns parts in a known encoding into UTF-8."""
+    """A function that turns parts in a known encoding into UTF-8."""
     codec = codecs.lookup(charset).name
     if codec in (UTF8, UTF8_MARKED):
         return lambda part, is_last: part
@@ -198,9 +197,9 @@ def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
 
 
 def detect_delimiter(opening: str, usual: str | None = None) -> str:
-    """Find the delimiter that cuts the first lines into equally many cells; of several, the one with most cells.
+    """Find the delimiter that cuts the first lines into the same number of cells, and into most cells.
 
-    The ``usual`` one is taken wherever it cuts the lines into equally many cells.
+    The ``usual`` delimiter has priority if it cuts the lines into the same number of cells.
     """
     lines = opening.splitlines()[:20]
     best, most = ",", 0.0
@@ -216,9 +215,9 @@ def detect_delimiter(opening: str, usual: str | None = None) -> str:
 
 
 def detect_decimal(columns: Iterable[Any], delimiter: str | None) -> str:
-    """Find the decimal sign of columns of text without their gaps: a comma where nothing speaks for a point.
+    """Find the decimal sign of columns of text: a comma if some numbers have one and none have a point.
 
-    Between commas, 1,234 in quotes is a number with thousands apart. It is no evidence for a decimal comma.
+    In a file with commas between cells, 1,234 in quotes has a thousands separator, not a decimal comma.
     """
     has_commas = False
     for column in columns:

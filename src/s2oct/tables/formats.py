@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
@@ -14,12 +15,11 @@ import pyarrow.compute as pc
 
 from s2oct.errors import InvalidProblem, MissingExtra
 
-# The formats of tables in files, recognised by their first bytes, whatever their names end with.
-
 _TAIL = 2**16
 """Bytes at the end of a zip archive that are looked at: its entries are listed there."""
 
-_ZIP, GZIP, _OPEN_DOCUMENT = b"PK\x03\x04", b"\x1f\x8b", b"mimetypeapplication/vnd.oasis.opendocument"
+_ZIP, GZIP, _OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
 
 
 class Format(Enum):
@@ -63,12 +63,6 @@ _SIGNATURES = (
     (b"HEADER RECORD*******LIB", Format.SAS),
 )
 
-_OLD_EXCEL = (
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-    "an Excel file that is in the old format (.xls) or needs a password",
-    "in Excel, save it without a password with File > Save As as “Excel Workbook (.xlsx)” or “CSV UTF-8”",
-)
-
 
 def format_of(path: Path, head: bytes, called: str) -> Format:
     """Find the format of a file: its content says it or, without a signature, its name; otherwise it is CSV.
@@ -101,9 +95,11 @@ def _tail(path: Path) -> bytes:
 
 
 def _refuse_others(head: bytes, called: str) -> None:
-    signature, name, remedy = _OLD_EXCEL
-    if head.startswith(signature):
-        raise InvalidProblem(f"{called!r} is {name}: {remedy}.")
+    if head.startswith(_OLD_EXCEL):
+        raise InvalidProblem(
+            f"{called!r} is an Excel file that is in the old format (.xls) or needs a password: in Excel, save it "
+            "without a password with File > Save As as “Excel Workbook (.xlsx)” or “CSV UTF-8”."
+        )
     if head.startswith(_ZIP) and head[30:].startswith(_OPEN_DOCUMENT):
         raise InvalidProblem(
             f"{called!r} is an OpenDocument spreadsheet, which s2oct cannot read: in LibreOffice, save it with "
@@ -114,8 +110,6 @@ def _refuse_others(head: bytes, called: str) -> None:
             f"{called!r} is a zip archive, which s2oct cannot read: unpack it, and use the table inside."
         )
 
-
-# Packages that read files of other programs; each is an extra of the installation.
 
 _READERS = {
     Format.EXCEL: ("python_calamine", "python-calamine"),
@@ -140,7 +134,22 @@ def reader_of(kind: Format) -> Any:
         ) from error
 
 
-# How much of a file is read at most: reading stops as soon as a limit is exceeded, in every format.
+@contextmanager
+def damage_reported(kind: Format, called: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Replace what a library says about a damaged file by one sentence; errors of the operating system pass."""
+    try:
+        yield
+    except MemoryError as error:
+        raise InvalidProblem(
+            f"The {kind.value} file {called!r} asks for more memory than there is: it is too large or damaged."
+        ) from error
+    except errors as error:
+        if isinstance(error, InvalidProblem) or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        article = "an" if kind in (Format.ARROW, Format.EXCEL, Format.SPSS) else "a"
+        raise InvalidProblem(
+            f"The {kind.value} file {called!r} is damaged, or is not {article} {kind.value} file."
+        ) from error
 
 
 class TooLarge(InvalidProblem):

@@ -1,4 +1,4 @@
-"""A table in which some rows are labeled: roles of its columns, labels, domains and weights."""
+"""A table with some labeled rows: roles of its columns, labels, domains and weights."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _BETWEEN = ", "
 
 
 def margin_name(columns: Sequence[str]) -> str:
-    """Name the margin that columns divide the rows into."""
+    """Name of the margin of some columns."""
     return _BETWEEN.join(columns)
 
 
 def domain_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> ObjectArray:
-    """The domain of each row as text, None where a cell is a gap.
+    """The domain of each row as text, None for a missing value.
 
-    Files of different kinds write one domain in different ways: 3, 3.0 or '3'. As text they are equal.
+    Files of different formats write the same domain as 3, 3.0 or '3'. As text they are equal.
     """
     parts = [_texts(table[name], dialect) for name in columns]
     domains = np.empty(len(parts[0]), dtype=object)
@@ -60,9 +60,9 @@ def domain_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> Obje
 
 
 def distinct_domains(table: Any, columns: Sequence[str], dialect: Dialect) -> tuple[ObjectArray, IntArray]:
-    """Domains of a table, some perhaps more than once, and for each row the place of its domain among them.
+    """Domains of a table, perhaps with repetitions, and for each row the position of its domain among them.
 
-    Only rows that differ are looked at: a register has many rows and few domains.
+    Only distinct rows are read: a register has many rows and few domains.
     """
     if not table.num_rows:
         return np.empty(0, dtype=object), np.empty(0, dtype=np.int64)
@@ -85,15 +85,15 @@ def _texts(column: Any, dialect: Dialect) -> list[str | None]:
 
 
 def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
-    """Read a weight for each row: numbers of at least 0 without gaps, and some above."""
+    """Read a weight of at least 0 for each row, at least one of them positive."""
     weights = weights_of_part(column, name, dialect)
     if not weights.any():
-        raise InvalidProblem(f"Expected weights of which some are positive, got only zeros in column {name!r}.")
+        raise InvalidProblem(f"At least one weight must be positive, but column {name!r} has only zeros.")
     return weights
 
 
 def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
-    """Read a weight for each row of a part of a table, which may have zeros alone."""
+    """Read a weight of at least 0 for each row of a part of a table."""
     weights = _numbers(column, name, dialect)
     strange = ~np.isfinite(weights) | (weights < 0)
     if strange.any():
@@ -107,7 +107,7 @@ def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
 
 
 def replicate_weights_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> dict[str, FloatArray]:
-    """Read columns of replicate weights; gaps stay, because unlabeled rows need none."""
+    """Read columns of replicate weights; missing values stay, because unlabeled rows need no weight."""
     return {name: _numbers(table[name], name, dialect) for name in columns}
 
 
@@ -129,20 +129,20 @@ class Roles:
     label : str
         Column of the labels; its gaps are the unlabeled rows.
     ids : tuple of str
-        Columns that are kept and never looked at.
+        Columns that are kept and not used.
     features : tuple of str
-        Columns that are features; if none is named, all that have no other role.
+        Columns that are features; by default all that have no other role.
     excluded : tuple of str
-        Columns that are no features.
+        Columns that are not features.
     margins : tuple of tuple of str
         For each margin the columns that divide the rows into domains; several columns divide them together. They are
-        no features, unless they are named as such or ``keeps_domains`` is true.
+        not features, unless they are named as such or ``keeps_domains`` is true.
     keeps_domains : bool
         Whether columns of domains are features, too.
     weight : str, optional
-        Column of the survey weights, which is no feature.
+        Column of the survey weights, which is not a feature.
     unweighted : bool
-        Whether it is known that no column holds survey weights, so that one that is called like them is a feature.
+        Whether the user said that no column holds survey weights; a column named like a weight is then a feature.
     """
 
     label: str
@@ -156,19 +156,17 @@ class Roles:
 
     def __post_init__(self) -> None:
         if self.label in (*self.ids, *self.features):
-            raise InvalidProblem(f"Expected the label {self.label!r} to be no feature and no id, got it as both.")
+            raise InvalidProblem(f"Label column {self.label!r} cannot also be a feature or an id.")
         both = sorted(set(self.ids) & set(self.features))
         if both:
-            raise InvalidProblem(f"Expected features that are no ids, got {both} as both.")
+            raise InvalidProblem(f"Columns {both} cannot be both features and ids.")
         if self.weight is not None and self.weight in (self.label, *self.features, *self.domain_columns):
-            raise InvalidProblem(
-                f"Expected the weight {self.weight!r} to be no label, no feature and no domain, got it as both."
-            )
+            raise InvalidProblem(f"Weight column {self.weight!r} cannot also be the label, a feature or a domain.")
         if self.label in self.domain_columns:
-            raise InvalidProblem(f"Expected the label {self.label!r} to be no domain, got it as both.")
+            raise InvalidProblem(f"Label column {self.label!r} cannot also be a domain.")
         twice = [margin for k, margin in enumerate(self.margins) if margin in self.margins[:k]]
         if twice:
-            raise InvalidProblem(f"Expected different margins, got {list(twice[0])} twice.")
+            raise InvalidProblem(f"The domains {list(twice[0])} are given twice: name each margin once.")
 
     @property
     def domain_columns(self) -> tuple[str, ...]:
@@ -176,38 +174,39 @@ class Roles:
         return tuple(dict.fromkeys(name for margin in self.margins for name in margin))
 
     def feature_columns(self, source: Source) -> tuple[str, ...]:
-        """Name the columns of a table that become features, once every column with a role is found there."""
-        source.require([self.label], "label")
-        source.require(self.ids, "id")
-        source.require(self.features, "feature")
-        source.require(self.excluded, "excluded")
-        source.require(self.domain_columns, "domain")
-        source.require([] if self.weight is None else [self.weight], "weight")
+        """Columns of a table that become features; refuses a table that lacks a column with a role."""
+        for role, columns in {
+            "label": [self.label],
+            "id": self.ids,
+            "feature": self.features,
+            "excluded": self.excluded,
+            "domain": self.domain_columns,
+            "weight": [] if self.weight is None else [self.weight],
+        }.items():
+            source.require(columns, role)
         others = {self.label, *self.ids, *self.excluded, self.weight}
         if not self.features and not self.keeps_domains:
             others |= set(self.domain_columns)
         names = tuple(name for name in (self.features or source.columns) if name not in others)
         if not names:
-            raise InvalidProblem(
-                f"Expected feature columns beside the label {self.label!r}, got none in {source.name!r}."
-            )
+            raise InvalidProblem(f"{source.name!r} has no feature columns besides the label {self.label!r}.")
         return names
 
 
 _LIKELY_CLASS = "None"
-"""A mark of gaps that is a word: it may be a class even where it is the only mark."""
+"""A mark of missing values that is a word: it may be a class even if it is the only mark."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartlyLabeledTable:
-    """A table with a column of labels that has gaps.
+    """A table whose column of labels has missing values.
 
     Parameters
     ----------
     source : Source
-        Where the table comes from.
+        The file of the table.
     roles : Roles
-        What its columns are.
+        Roles of its columns.
     cells : pyarrow.Table
         All its columns.
     labels : list
@@ -217,7 +216,7 @@ class PartlyLabeledTable:
     n_unseen : int
         Unlabeled rows of a register that are not in memory.
     unseen : ndarray of shape (rows,), optional
-        What they count, or their weights, each beside a row of its domains.
+        For each row, the number or weight of the rows with its domains that are not in memory.
     """
 
     source: Source
@@ -240,7 +239,7 @@ class PartlyLabeledTable:
 
     @cached_property
     def label_marks(self) -> Counter[str]:
-        """How many cells of the label column hold each of the usual marks of gaps, empty cells apart."""
+        """How often the label column holds each of the default marks of missing values, without empty cells."""
         cells = self.cells[self.roles.label]
         if not is_text(cells.type):
             return Counter()
@@ -250,7 +249,7 @@ class PartlyLabeledTable:
 
     @property
     def doubts(self) -> tuple[Notice, ...]:
-        """Warnings about the gaps of the label column: a mark of gaps may be a class."""
+        """Warnings about marks of missing values in the label column that may be a class."""
         marks, n_marked = self.label_marks, self.label_marks.total()
         is_only_mark = n_marked == self.n_unlabeled and len(marks) == 1
         if not marks or (is_only_mark and _LIKELY_CLASS not in marks):
@@ -259,23 +258,23 @@ class PartlyLabeledTable:
         return (
             Notice(
                 f"{plural(n_marked, 'row')} {'counts' if n_marked == 1 else 'count'} as unlabeled because column "
-                f"{self.roles.label!r} has {named} there, usually a mark of gaps, but perhaps a class here",
+                f"{self.roles.label!r} has {named} there, which usually marks a missing value but may be a class here",
                 Remedy.OWN_MARKS,
             ),
         )
 
     def refuse_gap_as_class(self, name: str) -> None:
-        """Refuse a total of a class whose cells count as gaps."""
+        """Refuse a total of a class whose cells count as missing values."""
         if name in self.label_marks:
             raise InvalidTable(
                 f"There is a total of class {name!r}, but {plural(self.label_marks[name], 'row')} of column "
-                f"{self.roles.label!r} with this text counted as unlabeled, because it is usually a mark of gaps",
+                f"{self.roles.label!r} with this text counted as unlabeled, because it usually marks a missing value",
                 Remedy.OWN_MARKS,
             )
 
     @cached_property
     def domains(self) -> tuple[tuple[str, ObjectArray], ...]:
-        """For each margin its name and the domain of each row."""
+        """The name of each margin and the domain of each row."""
         return tuple(
             (margin_name(columns), domain_of_rows(self.cells, columns, self.source.dialect))
             for columns in self.roles.margins
@@ -283,7 +282,7 @@ class PartlyLabeledTable:
 
     @cached_property
     def weights(self) -> FloatArray | None:
-        """Survey weights of the rows; None if there are none."""
+        """Survey weights of the rows; None without weights."""
         name = self.roles.weight
         return None if name is None else weights_of_rows(self.cells[name], name, self.source.dialect)
 
@@ -296,7 +295,7 @@ class PartlyLabeledTable:
         domains: Domains = (),
         also: Sequence[Any] = (),
     ) -> Known:
-        """Put labels, weights and these totals together; ``also`` are classes that neither labels nor totals name."""
+        """Combine labels, weights and these totals; ``also`` are classes that neither labels nor totals name."""
         stated = stated_totals(totals, population_totals, y=self.labels, domains=domains, as_shares=as_shares)
         return known_of(
             self.labels,
@@ -310,7 +309,7 @@ class PartlyLabeledTable:
 
     @property
     def row_ids(self) -> list[Any] | None:
-        """What identifies each row: the cells of the first id column, None if there is no such column."""
+        """The cells of the first id column; None without id columns."""
         return self.cells[self.roles.ids[0]].to_pylist() if self.roles.ids else None
 
     def learn(self, treatment: Treatment) -> Learned:
@@ -326,12 +325,12 @@ class PartlyLabeledTable:
         return replace(self, roles=replace(self.roles, ids=(*self.roles.ids, *names)), feature_columns=features)
 
     def uses(self, learned: Learned) -> tuple[ColumnUse, ...]:
-        """Say what became of every column, in the order of the columns."""
+        """The use of every column, in the order of the columns."""
         found = {use.name: self._in_view_of_roles(use) for use in learned.uses}
         return tuple(found.get(name) or self._named_use(name) for name in self.cells.column_names)
 
     def _in_view_of_roles(self, use: ColumnUse) -> ColumnUse:
-        """A feature with what its user said of it."""
+        """The use of a feature, given the roles that the user named."""
         if use.doubt == CALLED_WEIGHT and (self.roles.unweighted or use.name in self.roles.features):
             use = replace(use, doubt="", remedies=())
         return replace(use, role=f"{FEATURE}, {DOMAIN}") if use.name in self.roles.domain_columns else use
@@ -354,7 +353,7 @@ class PartlyLabeledTable:
         refuse_all(
             [
                 InvalidTable(
-                    f"Expected features that were there before the fit, got {name!r}, which an earlier fit has written",
+                    f"Column {name!r} was written by an earlier fit and repeats the labels",
                     Remedy.LEAVE_OUT,
                     column=name,
                 )
@@ -364,21 +363,21 @@ class PartlyLabeledTable:
         )
 
     def refuse_unnamed_weights(self, treatment: Treatment) -> None:
-        """Refuse features that are called like survey weights, unless somebody said what they are."""
+        """Refuse features that are named like survey weights, unless the user said what they are."""
         if self.roles.unweighted or self.roles.weight is not None or self.roles.features:
             return
-        told = {*treatment.kinds, *treatment.orders}
+        named = {*treatment.kinds, *treatment.orders}
         refuse_all(
             [
                 InvalidTable(
-                    f"Expected to be told what column {name!r} is, because {CALLED_WEIGHT}",
+                    f"Column {name!r} looks like a survey weight",
                     Remedy.NAME_WEIGHT,
                     Remedy.NO_WEIGHTS,
                     Remedy.LEAVE_OUT,
                     column=name,
                 )
                 for name in self.feature_columns
-                if name not in told and self._could_be_weight(name)
+                if name not in named and self._could_be_weight(name)
             ]
         )
 
@@ -387,19 +386,18 @@ class PartlyLabeledTable:
         return numbers is not None and looks_like_weight(name, numbers[~np.isnan(numbers)])
 
     def refuse_too_many_classes(self) -> None:
-        """Refuse a column of labels that is rather an id or a measurement."""
+        """Refuse a column of labels that is probably an id or a measurement."""
         known = [label for label in self.labels if label is not None]
         distinct = set(known)
         if len(distinct) > 2 and 2 * len(known) < 3 * len(distinct):
             raise InvalidProblem(
-                f"Expected labels of which several rows share one in column {self.roles.label!r}, got "
-                f"{len(distinct)} different ones in {plural(len(known), 'labeled row')}: an id or a measurement is no "
-                "class."
+                f"Label column {self.roles.label!r} has {len(distinct)} different labels in "
+                f"{plural(len(known), 'labeled row')}: choose a column of classes, not of ids or measurements."
             )
 
 
 def read_partly_labeled(source: Source, roles: Roles) -> PartlyLabeledTable:
-    """Read a table, its labels and the names of its feature columns."""
+    """Read a table and its labels."""
     feature_columns = roles.feature_columns(source)
     cells = source.whole()
     labels = read_label_cells(cells[roles.label], source.dialect)

@@ -1,4 +1,4 @@
-"""A table in a file of any format, as a whole, in batches, or a single row of it."""
+"""A table in a file of any format: all of it, batches of rows, or one row. The file is read once."""
 
 from __future__ import annotations
 
@@ -20,17 +20,14 @@ from s2oct.tables.columns import encode_rows, is_text, read_cells, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
 from s2oct.tables.dialect import Dialect, detect_decimal
 from s2oct.tables.encoding import Encoding, Unseen
-from s2oct.tables.excel_file import ExcelFile
+from s2oct.tables.foreign_files import ExcelFile, StatisticsFile
 from s2oct.tables.formats import Format, ReadingLimit, format_of
-from s2oct.tables.statistics_file import StatisticsFile
-
-# A table in a file, read whole or in batches: once, after one look at its beginning.
 
 _SAMPLED_ROWS = 2**14
-"""Rows in which the decimal sign is looked for."""
+"""Rows from which the decimal sign is detected."""
 
 _LIMITED_ROWS = 2**10
-"""Rows of a Parquet file that are read between two looks at a limit: its compressed texts can be long."""
+"""Rows of a Parquet file that are read before a limit is checked again: compressed texts can be long."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +37,17 @@ class Source:
     Parameters
     ----------
     path : Path
-        The file, in any of the formats of `Format`, which its content says.
+        The file, in any format of `Format`; its content decides which.
     wanted : Dialect
-        What is known for certain about how its cells are written.
+        How its cells are written, as far as the user said.
     usual : Dialect
-        How such tables are usually written, for instance the one that a model was fitted to.
+        Defaults for what the user did not say, for instance from the table that a model was fitted to.
     limit : ReadingLimit, optional
         The largest table to read; no limit by default.
     sheet : str, optional
-        The sheet of an Excel file; its first one by default.
+        The sheet of an Excel file; by default the first.
     called : str, optional
-        What the user calls the file; its path otherwise.
+        Name of the file in messages; by default its path.
     """
 
     path: Path
@@ -62,17 +59,17 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.path.exists():
-            raise InvalidProblem(f"Expected a data file, got {self.name!r}, which does not exist.")
+            raise InvalidProblem(f"The data file {self.name!r} does not exist.")
         if self.path.is_dir():
             raise InvalidProblem(f"Expected a data file, got the folder {self.name!r}.")
         if self.path.stat().st_size == 0:
-            raise InvalidProblem(f"Expected a table in {self.name!r}, got an empty file.")
-        found = self.format  # refuses files of other programs
+            raise InvalidProblem(f"The data file {self.name!r} is empty.")
+        found = self.format  # refuses formats that cannot be read
         if self.sheet is not None and found is not Format.EXCEL:
-            raise InvalidProblem(f"Expected an Excel file for the sheet {self.sheet!r}, got {self.name!r}.")
+            raise InvalidProblem(f"{self.name!r} is not an Excel file and has no sheet {self.sheet!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
-        # A reading that has begun stays here.
+        # A copy in another process starts to read from the beginning.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
@@ -87,13 +84,13 @@ class Source:
 
     @property
     def dialect(self) -> Dialect:
-        """How the cells are written: as wanted, and detected where nothing is wanted."""
+        """How the cells are written: as the user said, or as detected."""
         written = self._file.dialect if isinstance(self._file, CsvFile) else self._wanted
         return replace(written, decimal=self._decimal, typed=self.format.is_typed)
 
     @property
     def variable_labels(self) -> Mapping[str, str]:
-        """What the file says about columns beside their names."""
+        """Descriptions of columns that the file has."""
         return self._file.variable_labels if isinstance(self._file, StatisticsFile) else {}
 
     @property
@@ -106,34 +103,31 @@ class Source:
         """Names of the columns, which must be distinct and not empty."""
         names = self._file.header
         if not names:
-            raise InvalidProblem(f"Expected columns in {self.name!r}, got none.")
+            raise InvalidProblem(f"The table in {self.name!r} has no columns.")
         repeated = sorted(name for name, times in Counter(names).items() if times > 1)
         if repeated:
-            raise InvalidProblem(f"Expected distinct column names in {self.name!r}, got {repeated} more than once.")
+            raise InvalidProblem(f"Several columns of {self.name!r} are called {repeated}: rename them.")
         if "" in names:
-            raise InvalidProblem(
-                f"Expected a name for every column of {self.name!r}, got none for column {names.index('') + 1}."
-            )
+            raise InvalidProblem(f"Column {names.index('') + 1} of {self.name!r} has no name: give it one.")
         return tuple(names)
 
     def whole(self) -> Any:
         """Read the whole table."""
         batches = list(self.batches(self.columns))
         if not batches or not sum(batch.num_rows for batch in batches):
-            raise InvalidProblem(f"Expected rows in {self.name!r}, got column names only.")
+            raise InvalidProblem(f"{self.name!r} has column names but no rows.")
         return pa.concat_tables(batches).unify_dictionaries()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, *, group: int | None = None) -> Iterator[Any]:
-        """Yield some columns of the table, at most so many rows at a time; cells of CSV files are text.
+        """Yield some columns of the table in batches of at most ``rows`` rows; cells of CSV files are text.
 
-        A reading that was begun to see the first rows is continued. A Parquet file has row groups, and can be read by
-        them.
+        If the first rows have been read already, they are not read again. ``group`` is a row group of a Parquet file.
         """
         if isinstance(self._file, ParquetFile):
             found = self._file.batches(columns, rows if self.limit is None else min(rows, _LIMITED_ROWS), group)
             yield from found if self.limit is None else self.limit.bounded_batches(found)
             return
-        # Now, because it needs the first rows, which are then read on from.
+        # Detected first, because it reads the first rows, and the loop continues after them.
         _ = self._decimal
         for block in self.__dict__.pop("_begun", None) or self._blocks():
             for first in range(0, block.num_rows, rows):
@@ -141,11 +135,11 @@ class Source:
 
     @property
     def row_groups(self) -> list[int]:
-        """How many rows each row group of a Parquet file has; other files have one part of unknown size."""
+        """Number of rows of each row group of a Parquet file; empty for other files."""
         return self._file.row_groups() if isinstance(self._file, ParquetFile) else []
 
     def has_more_rows_than(self, number: int) -> bool:
-        """Whether the table has more rows than this; what is read to know it is not read again."""
+        """Whether the table has more rows than this; rows that are read to find out are not read again."""
         n_rows = self._file.n_rows
         return self._begun.sees_more_than(number) if n_rows is None else n_rows > number
 
@@ -154,10 +148,10 @@ class Source:
         absent = [name for name in names if name not in self.columns]
         if absent:
             shown = list(self.columns[:20]) + (["..."] if len(self.columns) > 20 else [])
-            raise InvalidProblem(f"Expected the {role} column {absent[0]!r} among {shown} of {self.name!r}.")
+            raise InvalidProblem(f"{self.name!r} has no {role} column {absent[0]!r}; its columns are {shown}.")
 
     def refuse_unread(self) -> None:
-        """Refuse a file that says before its cells are read that it is larger than the limit."""
+        """Refuse a file whose size, known before its cells are read, exceeds the limit."""
         if isinstance(self._file, CsvFile):
             for _ in self._file.parts() if self._file.is_gzipped else ():
                 pass
@@ -171,7 +165,7 @@ class Source:
 
     @cached_property
     def _head(self) -> bytes:
-        """The beginning of the file, read once."""
+        """The first bytes of the file, read once."""
         with self.path.open("rb") as file:
             return file.read(LOOK)
 
@@ -189,7 +183,7 @@ class Source:
 
     @property
     def _wanted(self) -> Dialect:
-        """The wanted dialect with the marks of gaps: files whose columns have types need none."""
+        """The wanted dialect with marks of missing values: files whose columns have types need no default marks."""
         if self.format.is_typed:
             return replace(self.wanted, missing=("", *self.wanted.missing))
         usual = () if self.usual.typed else self.usual.missing
@@ -209,22 +203,22 @@ class Source:
         return _BegunReading(self._blocks())
 
     def _blocks(self) -> Iterator[Any]:
-        """All rows of a file with good names, as many at a time as its reader has."""
-        _ = self.columns  # refuses others
+        """All rows in the blocks of the file's reader."""
+        _ = self.columns  # refuses names that cannot be used
         assert not isinstance(self._file, ParquetFile)
         found = self._file.blocks()
         return found if self.limit is None else self.limit.bounded_batches(found)
 
 
 class _BegunReading:
-    """A reading of all rows of which some have been looked at, and wait for their reader."""
+    """The blocks of a file; those that were read early are kept until they are needed."""
 
     def __init__(self, blocks: Iterator[Any]) -> None:
         self._blocks = blocks
         self._seen: list[Any] = []
 
     def sees_more_than(self, number: int) -> bool:
-        """Read until more rows have been seen than this; False if there are not as many."""
+        """Read until more rows than this are seen; False if the file has no more."""
         n_rows: int = sum(block.num_rows for block in self._seen)
         while n_rows <= number and (block := next(self._blocks, None)) is not None:
             self._seen.append(block)
@@ -240,9 +234,6 @@ class _BegunReading:
         while self._seen:
             yield self._seen.pop(0)
         yield from self._blocks
-
-
-# One row of a table, found by its number or by its id.
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,11 +262,11 @@ class TableRow:
             if before < number <= before + batch.num_rows:
                 return cls(number, batch.slice(number - before - 1, 1), source.dialect)
             before += batch.num_rows
-        raise InvalidProblem(f"Expected the number of a row between 1 and {before}, got {number}.")
+        raise InvalidProblem(f"Expected a row number from 1 to {before}, got {number}.")
 
     @classmethod
     def by_id(cls, source: Source, columns: Sequence[str], column: str, value: str) -> TableRow:
-        """Find the one row with a value in a column of ids."""
+        """Find the only row with a value in a column of ids."""
         found: list[TableRow] = []
         before = 0
         for batch in source.batches(list(dict.fromkeys([*columns, column]))):
@@ -283,21 +274,21 @@ class TableRow:
             found += [cls(before + i + 1, batch.slice(i, 1), source.dialect) for i in here]
             before += batch.num_rows
         if len(found) != 1:
-            got = f"rows {found[0].number} and {found[1].number}" if found else "none"
-            raise InvalidProblem(f"Expected one row with {value!r} in column {column!r}, got {got}.")
+            got = f"Rows {found[0].number} and {found[1].number} have" if found else "No row has"
+            raise InvalidProblem(f"{got} {value!r} in column {column!r}; exactly one row must have it.")
         return found[0]
 
     def text(self, column: str) -> str:
-        """Write a cell."""
+        """A cell as text."""
         [cell] = self.cells[column].to_pylist()
         return "" if cell is None else str(cell)
 
     def features(self, encoding: Encoding) -> FloatArray:
-        """Encode the row, shape (p,)."""
+        """Features of the row, shape (p,)."""
         return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
 
     def texts(self, encoding: Encoding) -> dict[str, str | None]:
-        """Write the cells of all columns: known levels as the fit knows them, and None for a missing value."""
+        """The cells of all columns as text: levels in the spelling of the fit, None for a missing value."""
         return {
             column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
             for column in encoding.columns

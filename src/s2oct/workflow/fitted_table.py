@@ -15,10 +15,9 @@ from s2oct.estimates.table import COLUMNS, Estimates
 from s2oct.estimators import S2OCTClassifier
 from s2oct.fit.context import Listener
 from s2oct.stopping import Stop
-from s2oct.tables.columns import encode_rows, read_label_cells
+from s2oct.tables.columns import encode_rows, gaps_of, read_label_cells
 from s2oct.tables.csv_file import read_ahead
 from s2oct.tables.encoding import Encoding, Features, Unseen
-from s2oct.tables.file_batches import gaps_of
 from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.tables.source import Source
 from s2oct.tables.target import AddedColumns, class_column, leaf_column, number_column

@@ -1,83 +1,75 @@
-"""Registers in files: read in batches here or by the workers of a Dask cluster."""
+"""Registers in files: one pass learns the encoding and takes the sample; the fit makes further passes.
+
+A pass reads the file in batches, in this process or, row group by row group, on the workers of a Dask cluster.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import ClusterError, InvalidProblem
 from s2oct.fit.register import Register, sample_size, scaled_margin, sizes_of_domains, without_rows
 from s2oct.guides.unknown_totals import with_estimated_totals
-from s2oct.problem.batches import Batch, Batches, T, added_up, first_domains
+from s2oct.problem.batches import Batch, T, added_up, first_domains, row_keys, rows_of_batch
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.tables.columns import read_label_cells
+from s2oct.tables.columns import encode_rows, gaps_of, is_text, read_label_cells, read_numbers, read_texts
 from s2oct.tables.csv_file import read_ahead
-from s2oct.tables.file_batches import EncodeBatch, FileBatches, Learning, LookAtRows, gaps_of
-from s2oct.tables.partly_labeled import PartlyLabeledTable
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.encoding import Encoding, Unseen
+from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, distinct_domains, weights_of_part
 from s2oct.tables.source import Source
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_read, encode_table
 
-# A register in a file: one pass learns its encoding and takes the sample, and the fit makes the others.
+_SECONDS_TO_CONNECT = 30.0
+
+_POLL_SECONDS = 0.2
+"""Seconds between two looks at whether a worker of a cluster is done."""
+
+_MOST_SHOWN = 1000
+"""Distinct texts of a column that are collected: beyond 30 of them, rare ones are joined anyway."""
 
 
-class Reader(Protocol):
-    """Reads a file in batches, here or elsewhere."""
-
-    def look(self, source: Source, look: LookAtRows) -> Learning:
-        """Look at all rows."""
-
-    def batches(self, source: Source, encode: EncodeBatch) -> Batches:
-        """All unlabeled rows, encoded."""
-
-
-class ReadHere:
-    """Reads a file in this process."""
-
-    def look(self, source: Source, look: LookAtRows) -> Learning:
-        """Look at all rows."""
-        found: Learning | None = None
-        first = 0
-        for cells in read_ahead(source.batches(source.columns, look.batch_rows)):
-            part = look(cells, first)
-            found = part if found is None else found + part
-            first += cells.num_rows
-        assert found is not None  # nobody asks for a register of no rows
-        return found
-
-    def batches(self, source: Source, encode: EncodeBatch) -> Batches:
-        """All unlabeled rows, encoded."""
-        return FileBatches(source, encode)
-
-
-def encode_register(request: FitRequest, reader: Reader, most: int | None = None) -> EncodedTable:
+def encode_register(request: FitRequest, client: Any = None, most: int | None = None) -> EncodedTable:
     """Learn the encoding of a register and take its sample; refuse what `encode_table` refuses.
 
-    Categories, gaps and numbers that are not finite are looked for in all rows. What fills gaps, and which categories
-    are rare, comes from the sample. ``most`` unlabeled rows are in the sample, as many as a fit looks at if None.
+    Categories, missing values and infinite numbers are looked for in all rows. The values that fill gaps, and which
+    categories are rare, come from the sample.
+
+    Parameters
+    ----------
+    request : FitRequest
+        The file and how to read it.
+    client : dask.distributed.Client, optional
+        Cluster whose workers read the file, see `cluster_client`; by default this process does.
+    most : int, optional
+        Unlabeled rows in the sample; by default as many as a fit uses at once.
     """
     try:
-        return _encoded(request, reader, most)
+        return _encoded(request, client, most)
     except InvalidProblem:
-        # The same again by all rows, whose numbers the message then names.
+        # Read all rows again: the message then has the numbers of rows of the table.
         encode_table(request)
         raise
 
 
-def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTable:
+def _encoded(request: FitRequest, client: Any, most: int | None) -> EncodedTable:
     source, roles = request.source, request.roles
     columns = roles.feature_columns(source)
     most = sample_size(len(columns), is_weighted=roles.weight is not None) if most is None else most
     seed = int(request.parameters.get("random_state") or 0)
-    look = LookAtRows(roles.label, columns, source.dialect, seed, most, roles.margins, roles.weight)
-    found = reader.look(source, look)
+    look = LookAtRows(roles, columns, source.dialect, seed, most)
+    found: Learning = FilePass(source, source.columns, rows_of_batch(len(columns)), look).total(client, NO_DEADLINE)
     rows = found.labeled + found.sampled + found.shown
     _, kept = np.unique(rows.positions, return_index=True)
     seen = rows.some(kept)
@@ -89,43 +81,31 @@ def _encoded(request: FitRequest, reader: Reader, most: int | None) -> EncodedTa
     uses = tuple(replace(use, n_missing=n_gaps[use.name]) if use.n_missing else use for use in encoded.uses)
     is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
     n_unlabeled = sum(number for number, _ in found.groups.values())
-    encoded = _with_estimates(encoded, seed)
-    register = _register(encoded, seen.positions, is_sampled, n_unlabeled, reader)
-    return replace(encoded, uses=uses, rows=register.rows, register=register)
-
-
-def _with_estimates(encoded: EncodedTable, seed: int) -> EncodedTable:
-    """The table with estimates in the place of totals that are to be estimated, from the rows that were seen."""
     known = encoded.known
-    rows, unseen = known.of_counted(encoded.rows), known.of_counted(encoded.table.unseen)
-    return replace(encoded, known=with_estimated_totals(known, rows, seed, unseen=unseen))
+    unseen = known.of_counted(table.unseen)
+    known = with_estimated_totals(known, known.of_counted(encoded.rows), seed, unseen=unseen)
+    register = _register(replace(encoded, known=known), seen.positions, is_sampled, n_unlabeled, client)
+    return replace(encoded, known=known, uses=uses, rows=register.rows, register=register)
 
 
 def _unseen(found: Learning, cells: Any) -> FloatArray:
     """What the rows that are not in memory count, beside the first unlabeled row that has their domains."""
     unseen = np.zeros(cells.num_rows)
-    unlabeled = gaps_of(cells[found.look.label], found.look.dialect)
-    for key, (number, weight, first) in found.look.grouped(cells, unlabeled).items():
+    for key, (number, weight, first) in found.look.grouped(cells).items():
         in_all = found.groups[key]
-        unseen[first] = in_all[0] - number if found.look.weight is None else max(in_all[1] - weight, 0.0)
+        unseen[first] = in_all[0] - number if found.look.roles.weight is None else max(in_all[1] - weight, 0.0)
     return unseen
 
 
 def _register(
-    encoded: EncodedTable, positions: IntArray, is_sampled: BoolArray, n_unlabeled: int, reader: Reader
+    encoded: EncodedTable, positions: IntArray, is_sampled: BoolArray, n_unlabeled: int, client: Any
 ) -> Register:
     """The register of a table of which some rows were seen, the sample among them."""
     known = encoded.known
     positions, is_sampled, rows, unseen = map(
         known.of_counted, (positions, is_sampled, encoded.rows, encoded.table.unseen)
     )
-    labels, targets, weights, own, unlabeled = (
-        known.labels,
-        known.targets,
-        known.weights,
-        known.sizes,
-        ~known.is_labeled,
-    )
+    targets, weights, own, unlabeled = known.targets, known.weights, known.sizes, ~known.is_labeled
     unit = 1.0 if weights is None else float((own + unseen)[unlabeled].sum()) / n_unlabeled
     chosen = is_sampled[unlabeled]
     margins = tuple(
@@ -139,12 +119,12 @@ def _register(
         for margin in targets.margins
     )
     return Register(
-        batches=reader.batches(encoded.request.source, _encode_batch(encoded, targets, unit)),
+        batches=FileBatches(encoded.request.source, _encode_batch(encoded, targets, unit), client),
         rows=np.ascontiguousarray(rows[is_sampled]),
         positions=positions[is_sampled],
         known=replace(
             known,
-            labels=Labels(labels.classes, labels.codes[is_sampled]),
+            labels=Labels(known.classes, known.labels.codes[is_sampled]),
             targets=Targets(margins),
             weights=None if weights is None else weights[is_sampled],
             domains=tuple((name, cells[is_sampled]) for name, cells in known.domains),
@@ -166,149 +146,343 @@ def _encode_batch(encoded: EncodedTable, targets: Targets, unit: float) -> Encod
         {domain: begin + k for k, domain in enumerate(margin.domains.tolist())}
         for begin, margin in zip(first_domains(targets), targets.margins, strict=True)
     ]
-    return EncodeBatch(
-        label=roles.label,
-        encoding=encoded.encoding,
-        dialect=encoded.request.source.dialect,
-        margins=roles.margins,
-        # Without margins the whole table is the only domain.
-        places=tuple(places) if roles.margins else (),
-        weight=roles.weight,
-        unit=unit,
-    )
+    # Without margins the whole table is the only domain.
+    by_margin = tuple(places) if roles.margins else ()
+    return EncodeBatch(roles, encoded.encoding, encoded.request.source.dialect, by_margin, unit)
 
 
-# The way to a Dask cluster.
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """Some rows of a table with their positions in it, and the keys by which a sample is drawn."""
 
-SECONDS_TO_ANSWER = 30.0
+    cells: Any
+    positions: IntArray
+    keys: Any
+
+    def __add__(self, other: SeenRows) -> SeenRows:
+        return SeenRows(
+            pa.concat_tables([self.cells, other.cells]),
+            np.concatenate([self.positions, other.positions]),
+            np.concatenate([self.keys, other.keys]),
+        )
+
+    def some(self, rows: IntArray) -> SeenRows:
+        """Some of them."""
+        return SeenRows(self.cells.take(pa.array(rows)), self.positions[rows], self.keys[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """What was seen of a register.
+
+    Attributes
+    ----------
+    look : LookAtRows
+        What to look for.
+    n_rows : int
+        How many rows were seen.
+    n_gaps : tuple of int
+        Gaps of each column.
+    groups : mapping of tuple to (int, float)
+        Unlabeled rows that count with these domains, one of each margin: how many they are, and their weight.
+    labeled : SeenRows
+        All labeled rows that count: those of positive weight.
+    sampled : SeenRows
+        The unlabeled rows of least keys.
+    shown : SeenRows
+        Rows that show what a column holds: each text that it has, a gap, a number that is not finite; and an unlabeled
+        row of each group.
+    """
+
+    look: LookAtRows
+    n_rows: int
+    n_gaps: tuple[int, ...]
+    groups: Mapping[tuple[Any, ...], tuple[int, float]]
+    labeled: SeenRows
+    sampled: SeenRows
+    shown: SeenRows
+
+    def __add__(self, other: Learning) -> Learning:
+        shown = self.shown + other.shown
+        groups = dict(self.groups)
+        for key, (number, weight) in other.groups.items():
+            before = groups.get(key, (0, 0.0))
+            groups[key] = before[0] + number, before[1] + weight
+        return Learning(
+            self.look,
+            self.n_rows + other.n_rows,
+            tuple(one + two for one, two in zip(self.n_gaps, other.n_gaps, strict=True)),
+            groups,
+            self.labeled + other.labeled,
+            self.look.least(self.sampled + other.sampled),
+            shown.some(self.look.telling(shown.cells)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LookAtRows:
+    """Looks at a part of a table.
+
+    Attributes
+    ----------
+    roles : Roles
+        Columns of labels, domains and weights.
+    columns : tuple of str
+        The columns that may become features.
+    dialect : Dialect
+        How cells are written.
+    seed : int
+        Seed of the sample.
+    most : int
+        Unlabeled rows in the sample.
+    """
+
+    roles: Roles
+    columns: tuple[str, ...]
+    dialect: Dialect
+    seed: int
+    most: int
+
+    def __call__(self, cells: Any, first: int) -> Learning:
+        """Look at some rows, the first of which has this position in the table."""
+        rows = SeenRows(cells, np.arange(first, first + cells.num_rows), row_keys(self.seed, first, cells.num_rows))
+        unlabeled = gaps_of(cells[self.roles.label], self.dialect)
+        counts = _weights(cells, self.roles, self.dialect) > 0
+        return Learning(
+            self,
+            cells.num_rows,
+            tuple(int(gaps_of(cells[name], self.dialect).sum()) for name in self.columns),
+            {key: facts[:2] for key, facts in self.grouped(cells).items()},
+            rows.some(np.flatnonzero(~unlabeled & counts)),
+            self.least(rows, unlabeled & counts),
+            rows.some(self.telling(cells)),
+        )
+
+    def least(self, rows: SeenRows, among: BoolArray | None = None) -> SeenRows:
+        """The rows of least keys among some, in the order of the table."""
+        chosen = np.arange(len(rows.keys)) if among is None else np.flatnonzero(among)
+        if len(chosen) > self.most:
+            chosen = chosen[np.sort(np.argpartition(rows.keys[chosen], self.most - 1)[: self.most])]
+        return rows.some(chosen)
+
+    def telling(self, cells: Any) -> IntArray:
+        """Rows that show what columns hold: the first of each text, that is no finite number, and of each group."""
+        found = {first for _, _, first in self.grouped(cells).values()}
+        for name in self.columns:
+            found.update(_telling_cells(cells[name], self.dialect))
+        return np.array(sorted(found), dtype=np.int64)
+
+    def grouped(self, cells: Any) -> dict[tuple[Any, ...], tuple[int, float, int]]:
+        """Unlabeled rows that count by their domains: how many they are, their weight, and the first of them."""
+        weights = _weights(cells, self.roles, self.dialect)
+        rows = np.flatnonzero(gaps_of(cells[self.roles.label], self.dialect) & (weights > 0))
+        weights = weights[rows]
+        divided = [distinct_domains(cells, columns, self.dialect) for columns in self.roles.margins]
+        joint = np.zeros(len(rows), dtype=np.int64)
+        for _, place in divided:
+            joint = np.unique(joint * cells.num_rows + place[rows], return_inverse=True)[1]
+        _, first, group = np.unique(joint, return_index=True, return_inverse=True)
+        numbers, sums = np.bincount(group), np.bincount(group, weights=weights)
+        found: dict[tuple[Any, ...], tuple[int, float, int]] = {}
+        for row, number, weight in zip(rows[first].tolist(), numbers.tolist(), sums.tolist(), strict=True):
+            key = tuple(domains[place[row]] for domains, place in divided)
+            before = found.get(key, (0, 0.0, row))
+            found[key] = before[0] + number, before[1] + weight, min(before[2], row)
+        return found
+
+
+def _telling_cells(column: Any, dialect: Dialect) -> list[int]:
+    has_levels = pa.types.is_dictionary(column.type) or (dialect.typed and is_text(column.type))
+    numbers = None if has_levels else read_numbers(column, dialect)
+    if numbers is not None:
+        strange = [np.isnan(numbers), np.isinf(numbers)]
+        return [int(np.argmax(is_so)) for is_so in strange if is_so.any()]
+    texts = read_texts(column, dialect) if has_levels or is_text(column.type) else None
+    if texts is None:
+        # Neither numbers nor text: the first cell shows it.
+        return [0] if len(column) else []
+    first: dict[Any, int] = {}
+    for row, text in enumerate(texts):
+        if text not in first and len(first) <= _MOST_SHOWN:
+            first[text] = row
+    return list(first.values())
+
+
+@dataclass(frozen=True, eq=False)
+class EncodeBatch:
+    """Encodes a part of a table: its unlabeled rows of positive weight become a batch.
+
+    Attributes
+    ----------
+    roles : Roles
+        Columns of labels, domains and weights.
+    encoding : Encoding
+        How columns become features.
+    dialect : Dialect
+        How cells are written.
+    places : tuple of mapping
+        For each margin the domains, numbered over those of all margins.
+    unit : float
+        Mean survey weight of an unlabeled row.
+    """
+
+    roles: Roles
+    encoding: Encoding
+    dialect: Dialect
+    places: tuple[Mapping[Any, int], ...]
+    unit: float
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        weight = () if self.roles.weight is None else (self.roles.weight,)
+        return tuple(dict.fromkeys([self.roles.label, *self.roles.domain_columns, *weight, *self.encoding.names]))
+
+    def __call__(self, cells: Any, first: int) -> Batch:
+        """Encode some rows, the first of which has this position in the table."""
+        sizes = _weights(cells, self.roles, self.dialect) / self.unit
+        unlabeled = gaps_of(cells[self.roles.label], self.dialect) & (sizes > 0)
+        # The first pass has seen all rows, so a level that a column does not list is a rare one.
+        rows = encode_rows(cells, self.encoding, self.dialect, first + 1, Unseen())
+        X = np.ascontiguousarray(rows[unlabeled])
+        sizes, domains = sizes[unlabeled], np.zeros((max(len(self.roles.margins), 1), len(X)), dtype=np.int64)
+        for k, (columns, places) in enumerate(zip(self.roles.margins, self.places, strict=True)):
+            found, place = distinct_domains(cells, columns, self.dialect)
+            # Domains without an unlabeled row have no totals, and none of their rows is in the batch.
+            domains[k] = np.array([places.get(domain, -1) for domain in found], dtype=np.int64)[place[unlabeled]]
+        return Batch(X, sizes, domains)
+
+
+def _weights(cells: Any, roles: Roles, dialect: Dialect) -> FloatArray:
+    """The weight of each row; 1 each without weights."""
+    if roles.weight is None:
+        return np.ones(cells.num_rows)
+    return weights_of_part(cells[roles.weight], roles.weight, dialect)
+
+
+@dataclass(frozen=True, eq=False)
+class FileBatches:
+    """The unlabeled rows of a file.
+
+    Attributes
+    ----------
+    source : Source
+        The file.
+    encode : EncodeBatch
+        How a part of it becomes a batch.
+    client : dask.distributed.Client or None
+        Cluster whose workers read the file; None if this process does.
+    """
+
+    source: Source
+    encode: EncodeBatch
+    client: Any
+
+    @property
+    def n_readers(self) -> int:
+        """Batches read at the same time: the threads of all workers, or 1."""
+        return 1 if self.client is None else max(int(sum(self.client.nthreads().values())), 1)
+
+    def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
+        """Add up what a function finds in every batch; None if the deadline passes first."""
+        found: T | None = self.file_pass(part).total(self.client, deadline)
+        return found
+
+    def file_pass(self, part: Callable[[Batch], Any]) -> FilePass:
+        """The pass that adds up what a function finds in every batch."""
+        batch_rows = rows_of_batch(len(self.encode.encoding.features))
+        return FilePass(self.source, self.encode.columns, batch_rows, partial(_find_in_batch, self.encode, part))
+
+
+def _find_in_batch(encode: EncodeBatch, part: Callable[[Batch], T], cells: Any, first: int) -> T:
+    return part(encode(cells, first))
+
+
+@dataclass(frozen=True, eq=False)
+class FilePass:
+    """A pass over a file that adds up what a function finds in each part; it can be sent to another process.
+
+    Attributes
+    ----------
+    source : Source
+        The file.
+    columns : tuple of str
+        The columns to read.
+    batch_rows : int
+        Rows to read at a time.
+    find : callable
+        Takes some rows and the position of the first of them in the table. What it returns can be added.
+    """
+
+    source: Source
+    columns: tuple[str, ...]
+    batch_rows: int
+    find: Callable[[Any, int], Any]
+
+    def total(self, client: Any, deadline: Deadline) -> Any:
+        """Add up over all rows, here or on the cluster of a client; None if the deadline passes first."""
+        if client is None:
+            return added_up(read_ahead(self._parts()), self._find_in, deadline)
+        if not self.source.is_parquet:
+            raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {self.source.name!r}.")
+        sizes = self.source.row_groups
+        firsts = [sum(sizes[:group]) for group in range(len(sizes))]
+        # Sent once, not with every task: it may hold thousands of offsets.
+        sent = client.scatter(self, broadcast=True)
+        futures = [client.submit(FilePass.of_group, sent, *part, pure=False) for part in enumerate(firsts)]
+        try:
+            return _added_results(futures, deadline)
+        finally:
+            client.cancel(futures)
+
+    def of_group(self, group: int, first: int) -> Any:
+        """Add up over a row group, whose first row has this position in the table."""
+        return added_up(self._parts(group, first), self._find_in, NO_DEADLINE)
+
+    def _parts(self, group: int | None = None, first: int = 0) -> Iterator[tuple[Any, int]]:
+        for cells in self.source.batches(self.columns, self.batch_rows, group=group):
+            yield cells, first
+            first += cells.num_rows
+
+    def _find_in(self, part: tuple[Any, int]) -> Any:
+        return self.find(*part)
+
+
+def _added_results(futures: Sequence[Any], deadline: Deadline) -> Any:
+    """Add up the results of tasks in their order; None if the deadline passes first."""
+    total = None
+    for future in futures:
+        while not future.done():
+            if deadline.passed:
+                return None
+            time.sleep(_POLL_SECONDS)
+        if future.status == "cancelled":
+            raise ClusterError("The Dask scheduler dropped a task; it was shut down or restarted. Run again.")
+        found = future.result()
+        total = found if total is None else total + found
+    return total
+
+
+@contextmanager
+def cluster_client(address: str | None) -> Iterator[Any]:
+    """A client of the Dask scheduler at an address; None without an address."""
+    if address is None:
+        yield None
+        return
+    client = connected(address)
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def connected(address: str) -> Any:
-    """A client of the scheduler at an address; its caller closes it."""
+    """Connect to the Dask scheduler at an address; the caller closes the client."""
     try:
         import distributed
     except ModuleNotFoundError as error:
         raise ClusterError("A scheduler needs dask.distributed: run pip install distributed.") from error
     try:
-        return distributed.Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False)
+        return distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(f"Expected a Dask scheduler at {address}, got no answer: {error}") from error
-
-
-# Registers that the workers of a Dask cluster read: each row group of a Parquet file is a task of its own.
-
-_POLL_SECONDS = 0.2
-
-
-@contextmanager
-def reader_at(address: str | None) -> Iterator[Reader]:
-    """Somebody who reads files: this process, or the workers of the scheduler at an address."""
-    if address is None:
-        yield ReadHere()
-        return
-    client = connected(address)
-    try:
-        yield ReadOnCluster(client)
-    finally:
-        client.close()
-
-
-@dataclass(frozen=True, eq=False)
-class ReadOnCluster:
-    """Has a Parquet file read by the workers of a cluster, who find it under the same path."""
-
-    client: Any
-
-    def look(self, source: Source, look: LookAtRows) -> Learning:
-        """Look at all rows."""
-        found = self.total(source, _LookAtGroup(source, look), NO_DEADLINE)
-        assert isinstance(found, Learning)
-        return found
-
-    def batches(self, source: Source, encode: EncodeBatch) -> Batches:
-        """All unlabeled rows, encoded."""
-        return ClusterBatches(self, source, encode)
-
-    def total(self, source: Source, task: Callable[[int, int], Any], deadline: Deadline) -> Any:
-        """Add up what a task finds in every row group, in their order; None if the deadline passes first."""
-        if not source.is_parquet:
-            raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {source.name!r}.")
-        sizes = source.row_groups
-        firsts = [sum(sizes[:group]) for group in range(len(sizes))]
-        # Sent once, not with every task: it may hold thousands of offsets.
-        sent = self.client.scatter(task, broadcast=True)
-        futures = [self.client.submit(_run, sent, *part, pure=False) for part in enumerate(firsts)]
-        try:
-            return self._added_up(futures, deadline)
-        finally:
-            self.client.cancel(futures)
-
-    def _added_up(self, futures: Sequence[Any], deadline: Deadline) -> Any:
-        total = None
-        for future in futures:
-            while not future.done():
-                if deadline.passed:
-                    return None
-                time.sleep(_POLL_SECONDS)
-            if future.status == "cancelled":
-                raise ClusterError("The Dask scheduler dropped a task; it was shut down or restarted. Run again.")
-            found = future.result()
-            total = found if total is None else total + found
-        return total
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterBatches:
-    """The unlabeled rows of a Parquet file, where the workers of a cluster read them."""
-
-    reader: ReadOnCluster
-    source: Source
-    encode: EncodeBatch
-
-    @property
-    def n_readers(self) -> int:
-        """The threads of all workers."""
-        return max(int(sum(self.reader.client.nthreads().values())), 1)
-
-    def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
-        """Add up what a function finds in every batch; None if the deadline passes first."""
-        found: T | None = self.reader.total(self.source, _TotalOfGroup(self.source, self.encode, part), deadline)
-        return found
-
-
-def _run(task: Callable[[int, int], Any], group: int, first: int) -> Any:
-    return task(group, first)
-
-
-@dataclass(frozen=True, eq=False)
-class _LookAtGroup:
-    """What is seen in a row group, whose first row has a position in the table."""
-
-    source: Source
-    look: LookAtRows
-
-    def __call__(self, group: int, first: int) -> Learning:
-        found: Learning | None = None
-        for cells in self.source.batches(self.source.columns, self.look.batch_rows, group=group):
-            part = self.look(cells, first)
-            found = part if found is None else found + part
-            first += cells.num_rows
-        assert found is not None
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class _TotalOfGroup:
-    """What a function finds in the batches of a row group, added up."""
-
-    source: Source
-    encode: EncodeBatch
-    part: Callable[[Batch], Any]
-
-    def __call__(self, group: int, first: int) -> Any:
-        return added_up(self._batches(group, first), self.part, NO_DEADLINE)
-
-    def _batches(self, group: int, first: int) -> Iterator[Batch]:
-        for cells in self.source.batches(self.encode.columns, self.encode.batch_rows, group=group):
-            yield self.encode(cells, first + 1)
-            first += cells.num_rows
