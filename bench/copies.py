@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 DIALECTS = ("sqlite", "duckdb", "postgresql", "spark", "bigquery")
-VOLATILE = ("written", "seconds", "history")
-"""What the provenance in a model file says about the clock."""
+VOLATILE = ("s2oct", "written", "seconds", "history")
+"""Entries of the provenance in a model file that depend on the version or the clock."""
 
 
 class Copy:
@@ -106,7 +106,7 @@ def facts_of(clf: Any) -> dict[str, Any]:
 
 
 def exports_of(clf: Any) -> dict[str, Any]:
-    """A fitted tree in every export format; of the model file each field except the clock's and the checksum."""
+    """A fitted tree in every export format; of the model file, each field except `VOLATILE` ones and the checksum."""
     import s2oct
     from s2oct import export
 

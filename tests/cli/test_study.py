@@ -103,7 +103,7 @@ def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch, capsys)
         (["--method", "magic"], ("method", "octh")),
         (["--design", "stratified"], ("design", "biased", "simple")),
         (["--labeled-share", "1.5"], (0, 1, "1.5")),
-        (["--time-limit", "0"], (0, "time limit")),
+        (["--time-limit", "0"], (0, "--time-limit")),
         (["--memory", "-1"], ("--memory", 0, -1)),
         (["--solver", "cplex"], ("solver",)),
     ],
@@ -139,7 +139,7 @@ def test_every_tree_of_the_study_is_documented_and_so_are_the_default_methods():
     page = (ROOT / "docs/study.md").read_text()
     trees = [name for name, method in METHODS.items() if method.is_tree]
     assert [name for name in trees if f"`{name}`" not in page] == []
-    (sentence,) = re.findall(r"If no method is named, (.*?) and all rivals are run\.", page, re.DOTALL)
+    (sentence,) = re.findall(r"By default, (.*?) and all rivals run\.", page, re.DOTALL)
     assert re.findall(r"`([\w-]+)`", sentence) == [name for name in DEFAULT_METHODS if name in trees]
 
 

@@ -123,7 +123,9 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error))
     except MemoryError:
         # Its text is about an array or a block of bytes, which does not help a user.
-        return _fail("Not enough memory for this table: use fewer rows or columns, or a machine with more memory.")
+        return _fail(
+            "There is not enough memory for this table: use fewer rows or columns, or a machine with more memory."
+        )
     except OSError as error:
         return _fail(f"{error.strerror}: {str(error.filename)!r}." if error.filename else f"{error.strerror or error}.")
     except (KeyboardInterrupt, typer.Abort) as interrupt:

@@ -392,7 +392,7 @@ class OutputOptions:
         """Refuse a report, which shows single rows, of a table that is not in memory."""
         if self.report is not None:
             raise InvalidProblem(
-                f"Cannot write the report {str(self.report)!r}: a table of more than {most:,} rows is read in batches. "
+                f"Cannot write --report {str(self.report)!r}: a table of more than {most:,} rows is read in batches. "
                 "Fit fewer rows to get a report, or look at the model with s2oct show."
             )
 
