@@ -147,7 +147,7 @@ def run_task(fit: FitTask, edge: Edge, began: float) -> TaskResult:
     problem, guidance, budget = fit.problem, fit.guidance(), fit.budget
     chance = _chance_of_rows(fit, problem, edge)
     trained = train(problem, fit.spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=now() - began)
-    return _found(trained, fit, problem, guidance, chance, DataSummary.of(problem))
+    return _found(trained, fit, problem, chance, DataSummary.of(problem))
 
 
 def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float) -> TaskResult:
@@ -166,8 +166,8 @@ def run_register_task(fit: FitTask, register: Register, edge: Edge, began: float
         return train(problem, fit.spec, budget, guidance, stop=edge.stop, listener=edge.listener, spent=seconds)
 
     task = RegisterTask(register, problem, guidance, fit.spec, evidence_spec)
-    settled = train_register(task, fit_sample, fit.budget, edge.stop, began)
-    return _found(settled.trained, fit, problem, guidance, chance, settled.summary)
+    trained, summary = train_register(task, fit_sample, fit.budget, edge.stop, began)
+    return _found(trained, fit, problem, chance, summary)
 
 
 def sample_of(fit: FitTask, register: Register) -> FitTask:
@@ -211,21 +211,14 @@ def _chance_of_rows(fit: FitTask, problem: Problem, edge: Edge) -> float | None:
     return chance_of_rows(problem.X_labeled, problem.labels, budget.seed, budget.for_checks(edge.stop))
 
 
-def _found(
-    trained: Trained,
-    fit: FitTask,
-    problem: Problem,
-    guidance: Guidance | None,
-    chance: float | None,
-    summary: DataSummary,
-) -> TaskResult:
+def _found(trained: Trained, fit: FitTask, problem: Problem, chance: float | None, summary: DataSummary) -> TaskResult:
     """Put together what a fit found; the guide's votes on held-out labels, if it has any, are tested against chance."""
-    advice = None if guidance is None else guidance.answer
+    advice = trained.advice
     if advice is not None and advice.held_out is not None:
         chance = chance_of_votes(advice.held_out, problem.labels)
     # The fitted guide is larger than everything else that a fit keeps.
     advice = None if advice is None else advice._replace(of_rows=None)
-    certified = replace(trained, certificate=replace(trained.certificate, chance=chance))
+    certified = replace(trained, certificate=replace(trained.certificate, chance=chance), advice=None)
     return TaskResult(certified, replace(fit, advice=advice), summary)
 
 
