@@ -42,7 +42,7 @@ class SettlingParams:
     Attributes
     ----------
     most_moves : int
-        Maximum number of moves of single offsets. Almost all trees need fewer than ten.
+        Maximum number of moves of offsets, so that the loop ends.
     row_moved : float
         Evidence charged for each moved row, in addition to labels and guide: of equal moves, the shorter one wins.
     reach : float
@@ -54,7 +54,7 @@ class SettlingParams:
         Values within this number of rungs of an offset, and within this multiple of the rows off, are read exactly.
     near_rungs, near_reach : int, float
         The guide prices the rows within this number of rungs of an offset, plus this multiple of the rungs that the
-        sample suggests: asking it about all rows again would take as long as the search.
+        sample suggests. It is not asked about rows that no move can reach.
     """
 
     most_moves: int = 1000

@@ -209,8 +209,7 @@ class HistogramParams:
     cuts, enough : tuple of int, int
         Cuts per line, the finest that fits: with fewer cuts, more questions fit, and this many are enough.
     near_cuts, near_trees : int
-        Cuts per line placed near the cuts of the sample's best trees, and the number of these trees. All rows seldom
-        prefer a cut far from those of the sample.
+        Cuts per line placed near the cuts of the sample's best trees, and the number of these trees.
     leeway : float
         How far a cut may be from a quantile to be a short decimal, as a share of the rows between two quantiles.
     n_steps : int
