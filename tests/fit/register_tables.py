@@ -9,7 +9,7 @@ import numpy as np
 
 from s2oct.evidence.evidence import Evidence
 from s2oct.fit.register import Register
-from s2oct.fit.register_passes import CountedTree, settle_totals
+from s2oct.fit.register_passes import TreeCounts, settle_totals
 from s2oct.problem.batches import ArrayBatches, added_up
 from s2oct.problem.known import Known, read_known
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -62,11 +62,14 @@ def tree_for(register: Register) -> ObliqueTree:
     return ObliqueTree.of(Topology(2), omega, np.array([middle, omega[1] @ center, omega[2] @ center]))
 
 
-def settle(register: Register, tree: ObliqueTree | None = None, deadline: Deadline = NO_DEADLINE) -> CountedTree:
-    """Settle a tree on a register without a guide, at any price of a row off."""
+def settle(
+    register: Register, tree: ObliqueTree | None = None, deadline: Deadline = NO_DEADLINE
+) -> tuple[ObliqueTree, TreeCounts | None]:
+    """Settle a tree on a register without a guide, at any price of a row off; the tree and its counts."""
     tree = tree_for(register) if tree is None else tree
     evidence = Evidence.of(register.problem(), tree.topology, 0.25, total_price=np.inf)
-    return settle_totals(register, tree, evidence, deadline, 0.0)
+    settled, counts, _ = settle_totals(register, tree, evidence, deadline, 0.0)
+    return settled, counts
 
 
 def counts_by_hand(register: Register, tree: ObliqueTree) -> Any:

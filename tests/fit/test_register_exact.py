@@ -16,7 +16,7 @@ from s2oct.evidence.evidence import EvidenceSpec, split_price
 from s2oct.evidence.questions import single_questions
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
-from s2oct.fit.register_passes import GRAIN, Pricing, grained
+from s2oct.fit.register_passes import GRAIN, grained
 from s2oct.fit.register_search import (
     NOTHING_MISSING,
     Asked,
@@ -30,7 +30,7 @@ from s2oct.fit.register_search import (
     deepened,
     line_of,
 )
-from s2oct.fit.register_training import NO_ANSWERS, NO_TIME, RegisterTask, SettledFit, train_register
+from s2oct.fit.register_training import NO_ANSWERS, NO_TIME, RegisterTask, train_register
 from s2oct.fit.training import Trained, train
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import TIME_LIMIT
@@ -87,7 +87,7 @@ def guide_of(register: Register) -> Any:
     return two_classes if register.targets.n_classes == 2 else three_classes
 
 
-def fit(register: Register, depth: int = 2, spec: EvidenceSpec | None = None, of_rows: Any = ...) -> SettledFit:
+def fit(register: Register, depth: int = 2, spec: EvidenceSpec | None = None, of_rows: Any = ...) -> Trained:
     """Fit a register with the formula as its guide."""
     spec = EvidenceSpec() if spec is None else spec
     problem, guide = register.problem(), guide_of(register)
@@ -100,7 +100,8 @@ def fit(register: Register, depth: int = 2, spec: EvidenceSpec | None = None, of
         return train(problem, model, budget, guidance)
 
     task = RegisterTask(register, problem, guidance, model, spec)
-    return train_register(task, fit_sample, Budget(solver=None), never, now())
+    trained, _ = train_register(task, fit_sample, Budget(solver=None), never, now())
+    return trained
 
 
 def priced_rows(register: Register) -> tuple[Any, Any, Any, Any, Any]:
@@ -145,12 +146,12 @@ def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[Reg
     omega[0, 2] = 1.0
     tree = ObliqueTree(topology, omega, np.zeros(topology.n_branches), topology.leaf_classes)
     low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
-    counting = CountPairs(asked, tree, None, Pricing(guide_of(register)), len(low))
+    counting = CountPairs(asked, tree, None, guide_of(register), len(low))
     sums = register.batches.total(counting, NO_DEADLINE)
     assert sums is not None
     own = counting.added(X[:n], grained(cost[:n]), np.ones(n), np.zeros(n), np.zeros((1, n), dtype=np.int64))
     terms = RegisterTerms(low, high, targets.margins[0].n_domains, 1.5, 6.0, 0.0, min_rows)
-    return RegisterSearch(counting, sums.parts[0] + own, terms), np.array([line.answers(X) for line in asked])
+    return RegisterSearch(counting, sums + own, terms), np.array([line.answers(X) for line in asked])
 
 
 CASES = [(kind, depth) for kind in TABLES for depth in (1, 2, 3) if (kind, depth) != ("three", 1)]
@@ -198,7 +199,7 @@ def test_no_tree_over_the_lines_costs_less_than_the_bound(kind: str, depth: int,
     register = TABLES[kind](table(400)).register()
     search, answers = searched(register, depth)
     _, cost, sizes, domains, n = priced_rows(register)
-    upper = search.run(NO_DEADLINE).settled + beyond
+    upper = search.run(NO_DEADLINE)[1] + beyond
     found = search.bound_beside(upper, NO_DEADLINE)
     prices = np.array([6.0 * asked.price for asked in search.asked])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), 1.0)
@@ -217,7 +218,7 @@ def test_trees_of_several_regions_are_put_together() -> None:
     register = table(300).register()
     search, answers = searched(register, 3)
     X, cost, sizes, _, _ = priced_rows(register)
-    known = search.run(NO_DEADLINE).settled
+    known = search.run(NO_DEADLINE)[1]
     found = search.bound_beside(known + 2, NO_DEADLINE)
     is_left = X[:, 2] <= 0
     sides = []
@@ -239,7 +240,7 @@ def test_a_tree_of_less_depth_keeps_its_classes_in_a_deeper_shape() -> None:
         register = TABLES[kind](table(400)).register()
         search, _ = searched(register, 2)
         X, *_ = priced_rows(register)
-        tree = search.run(NO_DEADLINE).tree
+        tree = search.tree(search.run(NO_DEADLINE)[0])
         deeper = deepened(tree, Topology(4, tree.topology.n_classes))
         assert np.array_equal(deeper.predict(X), tree.predict(X))
 
@@ -248,11 +249,11 @@ def test_a_tree_of_less_depth_keeps_its_classes_in_a_deeper_shape() -> None:
 @given(batch_rows=st.integers(20, 1300), data=st.data())
 def test_batches_of_any_size_and_order_give_the_same_certified_tree(batch_rows: int, data: st.DataObject) -> None:
     register = with_weights(table(700)).register(batch_rows=700)
-    one = fit(register).trained
+    one = fit(register)
     assert isinstance(register.batches, ArrayBatches)
     batches = list(replace(register.batches, batch_rows=batch_rows))
     order = data.draw(st.permutations(range(len(batches))))
-    other = fit(replace(register, batches=Reordered(batches, order))).trained
+    other = fit(replace(register, batches=Reordered(batches, order)))
     assert np.array_equal(one.tree.omega, other.tree.omega)
     assert np.array_equal(one.tree.gamma, other.tree.gamma)
     # The last pass adds up weights as they are.
@@ -263,7 +264,7 @@ def test_batches_of_any_size_and_order_give_the_same_certified_tree(batch_rows: 
 @pytest.mark.parametrize(("kind", "depth"), CASES)
 def test_the_certificate_has_what_the_tree_costs_over_all_rows(kind: str, depth: int) -> None:
     register = TABLES[kind](table(1500)).register(most=300)
-    trained = fit(register, depth, EvidenceSpec(total_price=1.5)).trained
+    trained = fit(register, depth, EvidenceSpec(total_price=1.5))
     X, cost, sizes, _, n = priced_rows(register)
     tree, found = trained.tree, trained.certificate
     classes = tree.predict(X)
@@ -282,8 +283,8 @@ def test_the_certificate_has_what_the_tree_costs_over_all_rows(kind: str, depth:
 def test_a_total_is_missed_where_rows_off_cost_less_than_meeting_it() -> None:
     small = table()
     wrong = replace(small, totals={"A": small.totals["A"] - 300}).register(most=300)
-    cheap = fit(wrong, spec=EvidenceSpec(total_price=0.05)).trained.certificate
-    dear = fit(wrong, spec=EvidenceSpec(total_price=np.inf)).trained.certificate
+    cheap = fit(wrong, spec=EvidenceSpec(total_price=0.05)).certificate
+    dear = fit(wrong, spec=EvidenceSpec(total_price=np.inf)).certificate
     assert cheap.xi > 100
     assert dear.xi <= 1
 
@@ -292,7 +293,7 @@ def test_a_tree_of_whole_numbers_and_a_low_price_is_the_best_at_all_cuts() -> No
     """Rows of equal value cannot be divided, so trees are compared by the totals that they can reach."""
     small = table(1500, whole_numbers=True)
     register = replace(small, totals={"A": small.totals["A"] - 150}).register(most=400)
-    found = fit(register, spec=EvidenceSpec(total_price=0.05, most=1)).trained.certificate
+    found = fit(register, spec=EvidenceSpec(total_price=0.05, most=1)).certificate
     assert found.xi > 0
     assert found.proved_best
 
@@ -300,14 +301,14 @@ def test_a_tree_of_whole_numbers_and_a_low_price_is_the_best_at_all_cuts() -> No
 def test_leaves_have_enough_rows_of_the_whole_register() -> None:
     register = table().register(most=300)
     X, *_ = priced_rows(register)
-    tree = fit(register, spec=EvidenceSpec(min_rows=450)).trained.tree
+    tree = fit(register, spec=EvidenceSpec(min_rows=450)).tree
     sizes = np.bincount(tree.apply(X))
     assert sizes[sizes > 0].min() >= 450
     assert len(sizes[sizes > 0]) > 1
 
 
 def test_without_a_guide_that_prices_other_rows_the_sample_chooses_and_says_so() -> None:
-    trained = fit(table().register(most=300), of_rows=None).trained
+    trained = fit(table().register(most=300), of_rows=None)
     assert trained.notices[-1].endswith(NO_ANSWERS)
     assert (trained.certificate.proved_among, trained.certificate.xi) == ("", 0)
 
@@ -323,7 +324,7 @@ def test_without_time_for_a_pass_that_asks_the_guide_the_sample_chooses_and_says
         def total(self, part: Any, deadline: Any) -> Any:
             return None if isinstance(part, CountPairs) else register.batches.total(part, deadline)
 
-    trained = fit(replace(register, batches=NoTime())).trained
+    trained = fit(replace(register, batches=NoTime()))
     assert NO_TIME in trained.notices[-1]
     assert (trained.certificate.proved_among, trained.certificate.xi) == ("", 0)
 
@@ -331,7 +332,7 @@ def test_without_time_for_a_pass_that_asks_the_guide_the_sample_chooses_and_says
 def test_a_pass_that_would_not_end_in_time_is_not_begun() -> None:
     register = table().register(most=300)
     slow = replace(register, n_unlabeled=10**12)
-    trained = fit(slow).trained
+    trained = fit(slow)
     assert NO_TIME in trained.notices[-1]
     assert trained.certificate.ended == TIME_LIMIT
 
@@ -368,10 +369,10 @@ def test_splits_send_any_row_to_the_side_of_its_answer() -> None:
             cuts = cuts_between(question, line.of(sample), ranks, ranks)
             assert np.array_equal(np.searchsorted(cuts, line.of(sample)), question.answers)
             for cut in cuts:
-                split = line.split(float(cut))
-                values, goes_left = X @ split.omega, line.of(X) <= cut
-                assert np.array_equal(values <= split.low, goes_left)
-                assert np.array_equal(values >= split.high, ~goes_left)
+                omega, low, high = line.split(float(cut))
+                values, goes_left = X @ omega, line.of(X) <= cut
+                assert np.array_equal(values <= low, goes_left)
+                assert np.array_equal(values >= high, ~goes_left)
         assert kinds == {SumLine, GapLine, LevelLine}
 
 
@@ -379,5 +380,5 @@ def test_a_cut_may_divide_missing_values_from_all_others() -> None:
     X = np.array([[1.0, 0], [2.0, 0], [1.5, 1], [9.0, 0]])
     below, above = (GapLine(0, 1, 1.0, low, 1.5, 2.0, 2) for low in (True, False))
     for line, cut in ((below, -np.inf), (above, NOTHING_MISSING)):
-        split = line.split(cut)
-        assert (X @ split.omega <= split.low).tolist() == (line.of(X) <= cut).tolist()
+        omega, low, _ = line.split(cut)
+        assert (X @ omega <= low).tolist() == (line.of(X) <= cut).tolist()

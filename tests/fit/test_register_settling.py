@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from s2oct.fit.register_passes import Lever, last_splits, values_at
+from s2oct.fit.register_passes import LastSplit, last_splits, values_at
 from s2oct.problem.batches import ArrayBatches
 from s2oct.stopping import Deadline
 from s2oct.trees.topology import Topology
@@ -21,16 +21,16 @@ from tests.fit.register_tables import Reordered, counts_by_hand, settle, table, 
 def test_a_total_over_all_rows_is_met_exactly_and_counted_as_the_tree_predicts() -> None:
     register = table().register()
     before = counts_by_hand(register, tree_for(register))
-    found = settle(register)
-    assert found.finding is not None
+    settled, found = settle(register)
+    assert found is not None
     assert abs(before - register.targets.low).max() > 20
-    assert found.finding.counts.tolist() == [register.targets.low.tolist()]
-    assert found.finding.counts.tolist() == counts_by_hand(register, found.tree).tolist()
+    assert found.by_class.tolist() == [register.targets.low.tolist()]
+    assert found.by_class.tolist() == counts_by_hand(register, settled).tolist()
 
 
 def test_only_last_offsets_move_and_they_are_short() -> None:
     register = table().register()
-    before, after = tree_for(register), settle(register).tree
+    before, after = tree_for(register), settle(register)[0]
     assert np.array_equal(before.omega, after.omega)
     assert before.gamma[0] == after.gamma[0]
     assert all(len(repr(float(offset))) <= 8 for offset in after.gamma[1:])
@@ -41,18 +41,18 @@ def test_only_last_offsets_move_and_they_are_short() -> None:
 def test_batches_of_any_size_and_order_give_the_same_tree(batch_rows: int, data: st.DataObject) -> None:
     small = table(600)
     register = small.register(most=60, batch_rows=600)
-    one = settle(register).tree
+    one = settle(register)[0]
     assert isinstance(register.batches, ArrayBatches)
     batches = list(replace(register.batches, batch_rows=max(batch_rows, 20)))
     order = data.draw(st.permutations(range(len(batches))))
-    other = settle(replace(register, batches=Reordered(batches, order))).tree
+    other = settle(replace(register, batches=Reordered(batches, order)))[0]
     assert one.gamma.tolist() == other.gamma.tolist()
 
 
 def test_rows_of_equal_value_stay_together_and_the_total_is_met_as_nearly_as_they_allow() -> None:
     register = table(900, whole_numbers=True).register()
     tree = tree_for(register)
-    found = settle(register, tree).finding
+    _, found = settle(register, tree)
     assert found is not None
     assert isinstance(register.batches, ArrayBatches)
     X = np.concatenate([batch.X for batch in register.batches])
@@ -62,16 +62,16 @@ def test_rows_of_equal_value_stay_together_and_the_total_is_met_as_nearly_as_the
         values = values_at(tree, node, X[parent == node])
         left.append([0, *np.cumsum(np.unique(values, return_counts=True)[1]).tolist()])
     nearest = min(abs(one + two - register.targets.low[0]) for one, two in product(*left))
-    assert abs(found.counts[0, 0] - register.targets.low[0]) == nearest
+    assert abs(found.by_class[0, 0] - register.targets.low[0]) == nearest
 
 
 def test_labeled_rows_may_all_be_in_the_last_batch_and_a_batch_may_have_no_unlabeled_row() -> None:
     register = table(labeled_last=True).register(batch_rows=40)
     assert isinstance(register.batches, ArrayBatches)
     assert [len(batch.X) for batch in register.batches][-1] == 0
-    found = settle(register)
-    assert found.finding is not None
-    assert found.finding.counts.tolist() == [register.targets.low.tolist()]
+    _, found = settle(register)
+    assert found is not None
+    assert found.by_class.tolist() == [register.targets.low.tolist()]
 
 
 def test_domains_come_nearer_to_their_totals() -> None:
@@ -81,11 +81,11 @@ def test_domains_come_nearer_to_their_totals() -> None:
     unlabeled = np.array([label is None for label in small.y])
     totals = {name: {"A": int((is_a & unlabeled & (region == name)).sum())} for name in ("north", "south")}
     register = replace(small, totals=totals, told={"domains": region}).register()
-    found = settle(register)
-    assert found.finding is not None
-    counts = counts_by_hand(register, found.tree)
+    settled, found = settle(register)
+    assert found is not None
+    counts = counts_by_hand(register, settled)
     margin = register.targets.margins[0]
-    assert found.finding.counts.tolist() == counts.tolist()
+    assert found.by_class.tolist() == counts.tolist()
     assert margin.rows_off(counts).sum() < 0.5 * margin.rows_off(counts_by_hand(register, tree_for(register))).sum()
 
 
@@ -94,26 +94,26 @@ def test_weights_are_added_up_to_the_total_within_half_a_row() -> None:
     weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(small.X))
     totals = {"A": 0.5 * float(weights[40:].sum())}
     register = replace(small, totals=totals, told={"sample_weight": weights}).register()
-    found = settle(register)
-    assert found.finding is not None
-    assert found.finding.counts == pytest.approx(counts_by_hand(register, found.tree))
-    assert abs(found.finding.counts[0, 0] - register.targets.low[0]) <= 0.5
+    settled, found = settle(register)
+    assert found is not None
+    assert found.by_class == pytest.approx(counts_by_hand(register, settled))
+    assert abs(found.by_class[0, 0] - register.targets.low[0]) <= 0.5
 
 
 def test_bounds_on_a_total_are_enough() -> None:
     small = table()
     low = small.totals["A"] - 60
     register = replace(small, totals={"A": (low, low + 5)}).register()
-    found = settle(register)
-    assert found.finding is not None
-    assert low <= found.finding.counts[0, 0] <= low + 5
+    _, found = settle(register)
+    assert found is not None
+    assert low <= found.by_class[0, 0] <= low + 5
 
 
 def test_a_tree_is_kept_as_it_is_and_not_counted_when_the_time_is_over() -> None:
     register = table().register()
-    found = settle(register, deadline=Deadline(0.0))
-    assert found.finding is None
-    assert np.array_equal(found.tree.gamma, tree_for(register).gamma)
+    settled, found = settle(register, deadline=Deadline(0.0))
+    assert found is None
+    assert np.array_equal(settled.gamma, tree_for(register).gamma)
 
 
 def test_a_split_above_nodes_without_splits_moves_as_well() -> None:
@@ -122,17 +122,17 @@ def test_a_split_above_nodes_without_splits_moves_as_well() -> None:
     omega[0] = [-1.0, -1.0, 0.0]
     # The left child sends all rows to its right leaf, the right one to its left leaf: classes B and A.
     tree = ObliqueTree.of(Topology(2), omega, np.array([0.4, -1.0, 1.0]))
-    assert last_splits(tree) == [Lever(1, 1, 0)]
-    found = settle(register, tree)
-    assert found.finding is not None
-    assert found.finding.counts.tolist() == [register.targets.low.tolist()]
+    assert last_splits(tree) == [LastSplit(1, 1, 0)]
+    _, found = settle(register, tree)
+    assert found is not None
+    assert found.by_class.tolist() == [register.targets.low.tolist()]
 
 
 def test_a_tree_without_splits_stays_as_it_is_and_is_counted() -> None:
     register = table().register()
-    found = settle(register, ObliqueTree.constant(Topology(2), 3, right=True))
-    assert found.finding is not None
-    assert found.finding.counts.tolist() == [[0, 1960]]
+    _, found = settle(register, ObliqueTree.constant(Topology(2), 3, right=True))
+    assert found is not None
+    assert found.by_class.tolist() == [[0, 1960]]
 
 
 def test_rows_reach_a_class_through_a_third_one_where_no_split_has_both() -> None:
@@ -145,6 +145,6 @@ def test_rows_reach_a_class_through_a_third_one_where_no_split_has_both() -> Non
     put = np.bincount(tree.predict(small.X[40:]), minlength=3)
     totals = {"A": int(put[0]) - 70, "B": int(put[1]), "C": int(put[2]) + 70}
     register = replace(small, y=y, totals=totals).register()
-    found = settle(register, tree)
-    assert found.finding is not None
-    assert found.finding.counts.tolist() == [list(totals.values())]
+    _, found = settle(register, tree)
+    assert found is not None
+    assert found.by_class.tolist() == [list(totals.values())]

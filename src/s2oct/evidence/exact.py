@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -292,7 +292,7 @@ class ExactSearch:
         master = TotalPrices(self.bounds, self.evidence.targets.n_classes, self.evidence.row_off)
         known = [candidate for candidate in self.pool if candidate.depth <= depth]
         for candidate in known:
-            master.add(candidate)
+            master.add(candidate.fixed, candidate.counts)
         least, best_prices, prices = -np.inf, self.prices, master.as_prices(self.prices)
         for _ in range(self.params.n_steps if is_easy or self.is_thorough else self.params.n_deep_steps):
             cost = self._priced(prices.cells)
@@ -303,7 +303,7 @@ class ExactSearch:
                 least, best_prices = at_prices, prices.cells
             if np.isfinite(found[0]):
                 candidate = self._candidate(found[2], self._fine(found[2], found[3]), found[4])
-                master.add(candidate)
+                master.add(candidate.fixed, candidate.counts)
                 known.append(candidate)
                 self.pool += [candidate, *self._nudged(candidate)]
             if self.best.total - least < 4 * TIE or self.deadline.passed:
@@ -725,18 +725,6 @@ class CellPrices:
     bound: float = np.inf
 
 
-class Priced(Protocol):
-    """A tree as prices of totals see it: what it costs without them, and the rows of each cell."""
-
-    @property
-    def fixed(self) -> float:
-        """Rows against it and the price of its splits."""
-
-    @property
-    def counts(self) -> FloatArray:
-        """Rows of each cell."""
-
-
 class TotalPrices:
     """The prices of cells that give the largest bound, for the trees so far: a linear program that grows by trees.
 
@@ -761,13 +749,13 @@ class TotalPrices:
             shares[self.n_cells + cell, 1 + self.n_cells + cell], shares[self.n_cells + cell, share] = -1.0, -row_off
         self._program.add_rows(shares, np.repeat([0.0, -row_off], self.n_cells))
 
-    def add(self, candidate: Priced) -> None:
-        """A tree bounds what all prices are good for."""
+    def add(self, fixed: float, counts: FloatArray) -> None:
+        """Add a tree, given by its cost without prices and its rows in each cell: it limits the bound of all prices."""
         row = np.zeros((1, self.size))
         row[0, 0] = -1.0
-        row[0, 1 : 1 + self.n_cells] = candidate.counts - self.high
-        row[0, 1 + self.n_cells : 1 + 2 * self.n_cells] = self.low - candidate.counts
-        self._program.add_rows(row, np.array([-candidate.fixed]))
+        row[0, 1 : 1 + self.n_cells] = counts - self.high
+        row[0, 1 + self.n_cells : 1 + 2 * self.n_cells] = self.low - counts
+        self._program.add_rows(row, np.array([-fixed]))
 
     def as_prices(self, cells: FloatArray) -> CellPrices:
         """Prices from an earlier round."""

@@ -166,38 +166,25 @@ class Guidance:
     spec: EvidenceSpec = field(default_factory=EvidenceSpec)
     is_busy: Callable[[], bool] = never
     effort: SearchParams = field(default_factory=SearchParams)
-    _answers: list[Advice] = field(default_factory=list)
 
-    @property
-    def answer(self) -> Advice | None:
-        """What the guide said; None if it was not asked or gave no answer in time."""
-        return self._answers[-1] if self._answers else None
-
-    def asked(self, deadline: Deadline) -> Advice | None:
-        """Ask the guide, and remember what it says."""
-        said = self.ask(deadline)
-        if said is not None:
-            self._answers.append(said)
-        return said
+    def advised(self, prepared: Prepared, advice: Advice) -> Prepared:
+        """The problem with the guide's answer."""
+        return prepared.guided_by(Guide.from_probabilities(advice.probabilities, self.weight))
 
     def evidence(self, problem: Problem, topology: Topology) -> Evidence:
-        """What classes cost the rows of a problem that has what the guide said."""
+        """What classes cost the rows of a problem that has the guide's answer."""
         return Evidence.of(problem, topology, self.weight, self.spec.total_price)
 
 
-def advised(prepared: Prepared, guidance: Guidance, context: FitContext) -> Prepared | None:
-    """Ask the guide and put its answer into the problem; None if the fit has to end before it answers."""
+def advice_in_time(guidance: Guidance, context: FitContext) -> Advice | None:
+    """Ask the guide about the unlabeled rows; None, with a notice, if the fit has to end before it answers."""
     context.listener.stage(ASKING_GUIDE)
     clock = context.clock
     patience = GUIDE_PATIENCE * clock.seconds_left
-    advice = None
-    if not clock.is_over:
-        advice = guidance.asked(clock.deadline(patience))
-    if advice is None:
-        if not clock.stopped():
-            context.notices.append(
-                f"The guide gave no answer within {patience:.3g} s of a time limit of {clock.limit:g} s: the tree was "
-                "chosen without it."
-            )
-        return None
-    return prepared.guided_by(Guide.from_probabilities(advice.probabilities, guidance.weight))
+    advice = None if clock.is_over else guidance.ask(clock.deadline(patience))
+    if advice is None and not clock.stopped():
+        context.notices.append(
+            f"The guide gave no answer within {patience:.3g} s of a time limit of {clock.limit:g} s: the tree was "
+            "chosen without it."
+        )
+    return advice

@@ -1,11 +1,16 @@
-"""The best tree of a register, from histograms that add up over batches of all its rows."""
+"""The best tree of a register, from histograms that add up over batches of all its rows.
+
+1. Choose questions of the sample's search and put them as lines with cuts, which any row can answer (`asked_of`).
+2. Add up histograms of all pairs of lines over all rows (`CountPairs`).
+3. Find the best tree below the sample's upper splits from the histograms alone (`RegisterSearch`). As in
+   `s2oct.evidence.exact`, prices of the totals give a lower bound, and all trees near the bound are compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,7 +20,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import LEVEL_PRICE, split_price
 from s2oct.evidence.exact import Candidate, CellPrices, ExactSearch, TotalPrices, best_cut_cost, two_classes
 from s2oct.evidence.questions import LevelSets, Question, Threshold, names_left
-from s2oct.fit.register_passes import Cells, Ladder, Pricing, Sums, grained, moved_near, moving_cost
+from s2oct.fit.register_passes import Cells, Ladder, Probabilities, grained, moved_near, moving_cost, row_costs
 from s2oct.p2.prepared import Columns
 from s2oct.problem.batches import Batch
 from s2oct.problem.targets import rows_beyond_bounds
@@ -25,28 +30,12 @@ from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 
-# Questions that can be put to any row: where it lies on a line, and the splits that cuts of the line stand for.
-
 NOTHING_MISSING = float(np.finfo(float).max)
 """A cut with all known numbers on its left, and missing ones on its right."""
 
 
-class LineSplit(NamedTuple):
-    """The split of a cut: omega . x is at most ``low`` on the left, and at least ``high`` on the right."""
-
-    omega: FloatArray
-    low: float
-    high: float
-
-
-class QuestionLine(Protocol):
-    """Where rows lie, and the splits of cuts: rows up to a cut go left."""
-
-    def of(self, X: FloatArray) -> FloatArray:
-        """The place of each row."""
-
-    def split(self, cut: float) -> LineSplit:
-        """The split of a cut."""
+LineSplit = tuple[FloatArray, float, float]
+"""The split of a cut: omega, the maximum of omega . x on the left, and its minimum on the right."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +50,7 @@ class SumLine:
 
     def split(self, cut: float) -> LineSplit:
         """Compare with the cut."""
-        return LineSplit(self.omega, cut, float(np.nextafter(cut, np.inf)))
+        return self.omega, cut, float(np.nextafter(cut, np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +90,12 @@ class GapLine:
         omega = np.zeros(self.n_features)
         if cut in (-np.inf, NOTHING_MISSING):
             omega[self.gap] = -1.0 if self.is_lowest else 1.0
-            return LineSplit(omega, *((-0.5, -0.5) if self.is_lowest else (0.5, 0.5)))
+            return (omega, -0.5, -0.5) if self.is_lowest else (omega, 0.5, 0.5)
         omega[self.feature] = self.sign
         if self.is_lowest != (self.filled <= cut):
             power = 10.0 ** np.ceil(np.log10(2 * max(self.reach, abs(cut), 1.0) + 1))
             omega[self.gap] = -power if self.is_lowest else power
-        return LineSplit(omega, cut, float(np.nextafter(cut, np.inf)))
+        return omega, cut, float(np.nextafter(cut, np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +123,16 @@ class LevelLine:
         omega = np.zeros(self.n_features)
         if names_left(left, right):
             omega[[self.indicators[level] for level in left]] = -1.0
-            return LineSplit(omega, -0.5, -0.5)
+            return omega, -0.5, -0.5
         omega[[self.indicators[level] for level in right]] = 1.0
-        return LineSplit(omega, 0.5, 0.5)
+        return omega, 0.5, 0.5
 
 
-def line_of(question: Question) -> QuestionLine:
+Line = SumLine | GapLine | LevelLine
+"""Where rows lie, ``of(X)``, and the splits of cuts, ``split(cut)``: rows up to a cut go left."""
+
+
+def line_of(question: Question) -> Line:
     """The line of a question."""
     if isinstance(question, Threshold):
         return SumLine(question.omega)
@@ -163,7 +156,7 @@ class Asked:
 
     Attributes
     ----------
-    line : QuestionLine
+    line : Line
         Where rows lie.
     cuts : ndarray of shape (k,)
         Ascending: rows of at most this value go left.
@@ -175,7 +168,7 @@ class Asked:
         Places between the cuts, by the sample: rows of one place cannot be divided.
     """
 
-    line: QuestionLine
+    line: Line
     cuts: FloatArray
     price: float
     extra: FloatArray
@@ -205,39 +198,54 @@ def _between(low: float, high: float) -> float:
     return NOTHING_MISSING if high == np.inf else shortest_between(low, high)
 
 
-# The tree of a register, exact over all rows: histograms of pairs of questions add up, and trees are found from them.
+@dataclass(frozen=True)
+class HistogramParams:
+    """Size of the histograms and effort of the search.
 
-MOST_NUMBERS = 2**23
-"""Numbers of all histograms, at most: 64 MiB, which workers of a cluster send for each part of a file."""
+    Attributes
+    ----------
+    most_numbers : int
+        Maximum number of entries in all histograms: 64 MiB, which workers of a cluster send for each part of a file.
+    cuts, enough : tuple of int, int
+        Cuts per line, the finest that fits: with fewer cuts, more questions fit, and this many are enough.
+    near_cuts, near_trees : int
+        Cuts per line placed near the cuts of the sample's best trees, and the number of these trees.
+    leeway : float
+        How far a cut may be from a quantile to be a short decimal, as a share of the rows between two quantiles.
+    n_steps : int
+        Maximum number of prices of the totals at which a tree is found.
+    most_trees, most_counts : int
+        Maximum number of trees near the bound, and of these times the number of totals. Both bound the memory.
+    n_near, n_slacks : int
+        Number of trees near the bound that are moved to the totals, and how often the slack is divided by 4 if there
+        are too many of them.
+    close : float
+        Bounds that differ by fewer rows count as equal.
+    parts : int
+        Maximum number of parts of a bin: within a bin, the cost of a tree near the totals is interpolated.
+    """
 
-CUTS, ENOUGH = (63, 31, 15), 24
-"""Cuts of a line: as many as all questions have room for, or at least so many of them."""
+    most_numbers: int = 2**23
+    cuts: tuple[int, ...] = (63, 31, 15)
+    enough: int = 24
+    near_cuts: int = 16
+    near_trees: int = 8
+    leeway: float = 0.25
+    n_steps: int = 60
+    most_trees: int = 1_000_000
+    most_counts: int = 2**24
+    n_near: int = 32
+    n_slacks: int = 8
+    close: float = 1e-3
+    parts: int = 16
 
-NEAR_CUTS, NEAR_TREES = 16, 8
-"""How many of the cuts lie near those of the sample's best trees, and how many trees these are."""
 
-ROOM = 0.25
-"""How far a cut may be from a quantile to be a short number, as a share of the rows between two of them."""
-
-N_STEPS = 60
-"""Prices of totals at which a tree is found, at most."""
-
-MOST_TREES, MOST_COUNTS = 1_000_000, 2**24
-"""Trees near the bound that are looked at; and these times the cells of the totals."""
-
-N_NEAR, N_SLACKS = 32, 8
-"""Of these, how many are moved to the totals; and how often fewer are wanted, if they are too many."""
-
-CLOSE = 1e-3
-"""Bounds that differ by fewer rows are the same."""
-
-PARTS = 16
-"""Parts of a bin, at most, between which the cost of a tree near the totals is interpolated."""
+PARAMS = HistogramParams()
 
 
 @dataclass(frozen=True, eq=False)
 class CountPairs:
-    """Adds up histograms of pairs of lines.
+    """A pass that adds up histograms of pairs of lines.
 
     Attributes
     ----------
@@ -247,8 +255,8 @@ class CountPairs:
         The sample's tree; the nodes two levels above its leaves are the regions.
     columns : tuple of int, optional
         The features that the lines are about; all if None.
-    pricing : Pricing
-        What classes cost unlabeled rows.
+    guide : callable
+        Prices the unlabeled rows.
     n_domains : int
         Domains of all margins.
     """
@@ -256,14 +264,14 @@ class CountPairs:
     asked: tuple[Asked, ...]
     tree: ObliqueTree
     columns: Columns
-    pricing: Pricing
+    guide: Probabilities
     n_domains: int
 
-    def __call__(self, batch: Batch) -> Sums:
+    def __call__(self, batch: Batch) -> FloatArray:
         """The histograms of a batch."""
         batch = batch._replace(sizes=grained(batch.sizes))
-        costs = self.pricing.costs(batch) if len(batch.X) else np.empty((0, self.tree.topology.n_classes))
-        return Sums((self.added(batch.X, costs, np.ones(len(batch.X)), batch.sizes, batch.domains),))
+        costs = row_costs(self.guide, batch) if len(batch.X) else np.empty((0, self.tree.topology.n_classes))
+        return self.added(batch.X, costs, np.ones(len(batch.X)), batch.sizes, batch.domains)
 
     def added(
         self, X: FloatArray, costs: FloatArray, rows: FloatArray, sizes: FloatArray, domains: IntArray
@@ -288,80 +296,39 @@ class CountPairs:
         return 1 << (self.tree.topology.depth - self.depth)
 
     @property
+    def nodes(self) -> IntArray:
+        """The nodes of each region that may split, shape (n_regions, n_branches_below)."""
+        below = np.arange(1, 2**self.depth)
+        levels = np.array([int(node).bit_length() - 1 for node in below])
+        regions = self.n_regions + np.arange(self.n_regions)[:, None]
+        return np.asarray((regions << levels) + below - (1 << levels))
+
+    @property
     def layout(self) -> Pairs:
         """Where the cells of each pair are."""
         n_answers = np.array([len(asked.cuts) + 1 for asked in self.asked])
         return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
 
 
-@dataclass(frozen=True, eq=False)
-class SampleTrees:
-    """The best trees of the sample, over the questions that are asked of all rows.
+def asked_of(search: ExactSearch, n_numbers: int) -> dict[int, Asked]:
+    """The most promising questions of a search, with as many cuts as fit into memory; empty if none fits.
 
-    Attributes
-    ----------
-    search : ExactSearch
-        The search on the sample.
-    chosen : tuple of int
-        The questions that are asked of all rows.
-    asked : tuple of Asked
-        Their lines.
-    """
-
-    search: ExactSearch
-    chosen: tuple[int, ...]
-    asked: tuple[Asked, ...]
-
-    def below(self, counting: CountPairs) -> Iterator[tuple[IntArray, IntArray]]:
-        """Splits and classes of trees, region by region, with the nearest cuts; only those with the regions' splits."""
-        depth, n_regions, best = counting.tree.topology.depth, counting.n_regions, self.search.best
-        branches = np.arange(2**counting.depth - 1)
-        levels = np.array([int(b + 1).bit_length() - 1 for b in branches])
-        nodes = ((n_regions + np.arange(n_regions)[:, None]) << levels) + branches + 1 - (1 << levels)
-        for tree in sorted(self.search.pool, key=lambda tree: tree.total)[:NEAR_TREES]:
-            above = slice(n_regions - 1)
-            is_like = (tree.questions[above] == best.questions[above]) & (tree.cuts[above] == best.cuts[above])
-            questions = tree.questions[nodes - 1]
-            is_plain = ((questions[:, 0] >= 0) | (questions < 0).all(axis=1)).all()
-            if tree.depth > depth or not is_like.all() or not is_plain:
-                continue
-            if set(questions.ravel().tolist()) <= {-1, *self.chosen}:
-                splits = [
-                    self._split(*split) for split in zip(questions.ravel(), tree.cuts[nodes - 1].ravel(), strict=True)
-                ]
-                classes = self.search.order.classes[tree.leaf_classes[:: len(tree.leaf_classes) >> depth]]
-                yield np.array(splits).reshape(*nodes.shape, 2), classes.reshape(n_regions, -1)
-
-    def _split(self, q: int, rank: int) -> tuple[int, int]:
-        """The place of a question and of the cut after a rank, or of the next one."""
-        if q < 0:
-            return -1, 0
-        place, question = self.chosen.index(q), self.search.questions[q]
-        last = self.asked[place].line.of(self.search.evidence.X[question.answers <= rank]).max()
-        cuts = self.asked[place].cuts
-        return place, min(int(np.searchsorted(cuts, last)), len(cuts) - 1)
-
-
-def asked_of(search: ExactSearch, n_numbers: int) -> SampleTrees:
-    """The most promising questions of a search with as many cuts as there is room for.
-
-    ``n_numbers`` is what a cell of one pair has, over all regions. There are none if there is no room for any.
+    ``n_numbers`` is the number of entries per cell of one pair, over all regions.
     """
     trees = sorted(search.pool, key=lambda candidate: candidate.total)
     order = _by_promise(search, trees)
     n_answers = np.array([int(search.questions[q].answers.max()) + 1 for q in order], dtype=float)
     chosen, n_cuts = 0, 0
-    for most in CUTS:
+    for most in PARAMS.cuts:
         sizes = np.minimum(n_answers, most + 1)
         # All pairs of the first k: half of the square of their sum and of the sum of their squares.
-        room = n_numbers * 0.5 * (np.cumsum(sizes) ** 2 + np.cumsum(sizes**2))
-        fitting = int(np.count_nonzero(room <= MOST_NUMBERS))
+        numbers = n_numbers * 0.5 * (np.cumsum(sizes) ** 2 + np.cumsum(sizes**2))
+        fitting = int(np.count_nonzero(numbers <= PARAMS.most_numbers))
         if fitting > chosen:
             chosen, n_cuts = fitting, most
-        if chosen >= min(len(order), ENOUGH):
+        if chosen >= min(len(order), PARAMS.enough):
             break
-    kept = tuple(sorted(order[:chosen]))
-    return SampleTrees(search, kept, tuple(_asked(search, q, trees[:NEAR_TREES], n_cuts) for q in kept))
+    return {q: _asked(search, q, trees[: PARAMS.near_trees], n_cuts) for q in sorted(order[:chosen])}
 
 
 def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
@@ -390,19 +357,57 @@ def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: i
         ranks = np.unique(np.linspace(0, n_answers - 2, min(n_answers - 1, n_cuts)).astype(int))
         return ranks, ranks
     below = np.cumsum(np.bincount(question.answers, weights=given, minlength=n_answers))
-    n_even = n_cuts - (min(NEAR_CUTS, n_cuts // 3) if near else 0)
+    n_even = n_cuts - (min(PARAMS.near_cuts, n_cuts // 3) if near else 0)
     step = below[-1] / (n_even + 1)
 
     def at(rows: FloatArray) -> IntArray:
         return np.clip(np.searchsorted(below, rows - 1e-9), 0, n_answers - 2)
 
     even = step * np.arange(1, n_even + 1)
-    found = list(zip(at(even - ROOM * step).tolist(), at(even + ROOM * step).tolist(), strict=True))
+    found = list(zip(at(even - PARAMS.leeway * step).tolist(), at(even + PARAMS.leeway * step).tolist(), strict=True))
     for cut in dict.fromkeys(near):
         beside = at(below[cut] + step * np.array([-0.5, -0.25, 0.25, 0.5])).tolist()
         found += [(rank, rank) for rank in (min(cut, n_answers - 2), *beside)]
     ranks = np.array(list(dict.fromkeys(found))[:n_cuts])
     return ranks[:, 0], ranks[:, 1]
+
+
+def sample_trees(
+    search: ExactSearch, asked: Mapping[int, Asked], counting: CountPairs
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """The best trees of the sample over the lines: splits, with the nearest cuts, and classes, region by region.
+
+    Trees with other splits above the regions are left out.
+    """
+    depth, n_regions, best = counting.tree.topology.depth, counting.n_regions, search.best
+    places = {q: place for place, q in enumerate(asked)}
+
+    def split_of(q: int, rank: int) -> tuple[int, int]:
+        """The place of a question and of the cut after a rank, or of the next one."""
+        if q < 0:
+            return -1, 0
+        last = asked[q].line.of(search.evidence.X[search.questions[q].answers <= rank]).max()
+        return places[q], min(int(np.searchsorted(asked[q].cuts, last)), len(asked[q].cuts) - 1)
+
+    nodes = counting.nodes
+    for tree in sorted(search.pool, key=lambda tree: tree.total)[: PARAMS.near_trees]:
+        above = slice(n_regions - 1)
+        is_like = (tree.questions[above] == best.questions[above]) & (tree.cuts[above] == best.cuts[above])
+        questions = tree.questions[nodes - 1]
+        is_plain = ((questions[:, 0] >= 0) | (questions < 0).all(axis=1)).all()
+        if (
+            tree.depth > depth
+            or not is_like.all()
+            or not is_plain
+            or not set(questions.ravel().tolist()) <= {-1, *asked}
+        ):
+            continue
+        splits = [
+            split_of(*split)
+            for split in zip(questions.ravel().tolist(), tree.cuts[nodes - 1].ravel().tolist(), strict=True)
+        ]
+        classes = search.order.classes[tree.leaf_classes[:: len(tree.leaf_classes) >> depth]]
+        yield np.array(splits).reshape(*nodes.shape, 2), classes.reshape(n_regions, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,47 +433,6 @@ class RegisterCandidate:
     fixed: float
     price: float
     counts: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class ExactTotal:
-    """What histograms of all rows say.
-
-    Attributes
-    ----------
-    tree : ObliqueTree
-        The best tree, over the features of the lines.
-    rows : float
-        What labels and guide charge for it, over all rows.
-    price : float
-        The price of its splits.
-    off : float
-        Rows by which it misses the totals before its last offsets are moved.
-    settled : float
-        What it will cost in all then, about.
-    """
-
-    tree: ObliqueTree
-    rows: float
-    price: float
-    off: float
-    settled: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Near:
-    """Trees near the bound: what they cost in all, and of each the places of its parts in the lists of the regions."""
-
-    totals: FloatArray  # (n,)
-    places: IntArray  # (n, n_regions)
-    lists: tuple[tuple[IntArray, IntArray], ...]  # splits and classes
-
-    def tree(self, t: int) -> tuple[IntArray, IntArray]:
-        """Splits and classes of a tree, region by region."""
-        parts = [
-            (splits[place], classes[place]) for (splits, classes), place in zip(self.lists, self.places[t], strict=True)
-        ]
-        return np.array([splits for splits, _ in parts]), np.array([classes for _, classes in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,53 +485,59 @@ class RegisterSearch:
         self.prices = CellPrices(np.zeros(terms.low.size), 0.0)
         self.bound = -np.inf
 
-    def run(self, deadline: Deadline, known: Sequence[RegisterCandidate] = ()) -> ExactTotal:
-        """The best tree, ``known`` ones among them, and on the way a lower bound; until nothing improves."""
+    def run(self, deadline: Deadline, known: Sequence[RegisterCandidate] = ()) -> tuple[RegisterCandidate, float]:
+        """The best tree, possibly one of the ``known`` ones, and about what it costs once its offsets are moved."""
+        # 1. Raise the lower bound: find the best tree at some prices of the totals, and better prices for all trees.
         master = TotalPrices(self._bounds / self.scale, self.n_classes, self.terms.row_off)
         prices, found = self.prices, list(known)
         for candidate in found:
-            master.add(_Scaled(candidate.fixed / self.scale, candidate.counts / self.scale))
-        for _ in range(N_STEPS):
+            master.add(candidate.fixed / self.scale, candidate.counts / self.scale)
+        for _ in range(PARAMS.n_steps):
             candidate = self.cheapest(prices.cells)
             found.append(candidate)
             least = candidate.fixed + float(prices.cells @ candidate.counts) - self.scale * prices.constant
             if least > self.bound:
                 self.bound, self.prices = least, prices
-            master.add(_Scaled(candidate.fixed / self.scale, candidate.counts / self.scale))
+            master.add(candidate.fixed / self.scale, candidate.counts / self.scale)
             better = None if deadline.passed else master.solve(deadline)
-            if better is None or self.scale * better.bound - self.bound < CLOSE:
+            if better is None or self.scale * better.bound - self.bound < PARAMS.close:
                 break
             prices = better
+
+        # 2. Add the cheapest of all trees between the bound and the best tree.
         costs = [self.settled_cost(candidate) for candidate in found]
         if not deadline.passed:
             found += self._cheapest_near(min(costs) - self.bound)
             costs += [self.settled_cost(candidate) for candidate in found[len(costs) :]]
-        best = found[int(np.argmin(costs))]
-        rows = best.fixed - best.price
-        return ExactTotal(self.tree(best), rows, best.price, self._cells(best).off, min(costs))
+
+        # 3. Choose the tree that costs least once its last offsets are moved to the totals.
+        return found[int(np.argmin(costs))], min(costs)
 
     def bound_beside(self, cost: float, deadline: Deadline) -> float:
-        """What every tree over the lines costs at least; no more than ``cost``, that of a tree which is known."""
+        """A lower bound for all trees over the lines, at most ``cost``, the cost of a known tree."""
         if cost <= self.bound or deadline.passed:
             return min(self.bound, cost)
         near = self._near(cost - self.bound)
-        return self.bound if near is None else max(self.bound, float(near.totals.min(initial=cost)))
+        return self.bound if near is None else max(self.bound, float(near[0].min(initial=cost)))
 
-    def _near(self, slack: float) -> _Near | None:
-        """All trees that cost less than the bound and the slack at the best prices; None if they are too many.
+    def _near(self, slack: float) -> tuple[FloatArray, IntArray, list[tuple[IntArray, IntArray]]] | None:
+        """All trees that cost less than the bound plus the slack at the best prices; None if there are too many.
 
-        At these prices no tree costs more than with rows off, but for a constant. So no other tree costs less in all.
+        At these prices, up to a constant, no tree costs more than with rows off. So no other tree costs less in total.
+
+        Returns their total costs, shape (n,); for each the place of its part in the list of each region, shape
+        (n, n_regions); and these lists of splits and classes.
         """
         above, cells = self.terms.term * self.terms.above, self.prices.cells
         least = [self._best(histograms, cells)[0] for histograms in self.histograms]
         costs, counts, places = np.full(1, above), np.zeros((1, len(cells))), np.zeros((1, 0), dtype=np.int64)
-        n_leaves, lists, most = 2**self.counting.depth, [], min(MOST_TREES, MOST_COUNTS // len(cells))
+        n_leaves, lists, most = 2**self.counting.depth, [], min(PARAMS.most_trees, PARAMS.most_counts // len(cells))
         for r, histograms in enumerate(self.histograms):
             is_complete, own, own_counts, splits, classes = self.layout.below(
                 histograms, *self._split_prices, cells, self.terms.min_rows, least[r] + slack, most
             )
             order = np.argsort(own, kind="stable")
-            # Trees of the regions so far and of this one, beside the cheapest ones of the others.
+            # Combine trees of the regions so far with trees of this one; the other regions have their cheapest trees.
             fitting = np.searchsorted(own[order], above + sum(least[: r + 1]) + slack - costs)
             if not is_complete or fitting.sum() > most:
                 return None
@@ -579,20 +549,22 @@ class RegisterSearch:
             lists.append((splits.reshape(len(own), n_leaves - 1, 2), classes.reshape(len(own), n_leaves)))
         low, high = self._bounds.reshape(2, self.n_domains, self.n_classes)
         off = rows_beyond_bounds(counts.reshape(-1, self.n_domains, self.n_classes), low, high).sum(axis=-1)
-        return _Near(costs - counts @ cells + self.terms.row_off * off, places, tuple(lists))
+        return costs - counts @ cells + self.terms.row_off * off, places, lists
 
     def _cheapest_near(self, slack: float) -> list[RegisterCandidate]:
-        """Of the trees near the bound, those that cost least in all; of as many as can be looked at."""
-        near = None
-        for _ in range(N_SLACKS):
+        """The cheapest trees near the bound; if there are too many trees, those with a smaller slack."""
+        for _ in range(PARAMS.n_slacks):
             near = self._near(slack)
             if near is not None:
-                break
+                totals, places, lists = near
+                best = np.argsort(totals, kind="stable")[: PARAMS.n_near]
+                parts = [
+                    [(splits[p], classes[p]) for (splits, classes), p in zip(lists, places[t], strict=True)]
+                    for t in best
+                ]
+                return [self.candidate(*map(np.array, zip(*part, strict=True))) for part in parts]
             slack /= 4
-        if near is None:
-            return []
-        best = np.argsort(near.totals, kind="stable")[:N_NEAR]
-        return [self.candidate(*near.tree(t)) for t in best]
+        return []
 
     @property
     def _bounds(self) -> FloatArray:
@@ -689,6 +661,10 @@ class RegisterSearch:
         after, cells = moved_near(before, self._cells(candidate), self.terms.row_off)
         return candidate.fixed + moving_cost(before, after) + self.terms.row_off * cells.off
 
+    def off(self, candidate: RegisterCandidate) -> float:
+        """Rows by which a tree misses the totals before its offsets move."""
+        return self._cells(candidate).off
+
     def _cells(self, candidate: RegisterCandidate) -> Cells:
         counts = candidate.counts.reshape(self.n_domains, self.n_classes)
         return Cells(counts, self.terms.low, self.terms.high, self.terms.n_first)
@@ -715,11 +691,10 @@ class RegisterSearch:
     def _ladder(self, q: int, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
         """A ladder whose rungs are parts of bins; ``along`` has what lies in each bin, shape (n_bins, width)."""
         left, right = (int(k) for k in classes)
-        n_parts = np.clip(self.asked[q].n_places, 1, PARTS)
+        n_parts = np.clip(self.asked[q].n_places, 1, PARAMS.parts)
         parts = np.repeat(along / n_parts[:, None], n_parts, axis=0)
         parts = np.concatenate([np.zeros((1, parts.shape[1])), parts])
         return Ladder(
-            node=0,
             left=left,
             right=right,
             rungs=np.arange(len(parts), dtype=float),
@@ -732,36 +707,51 @@ class RegisterSearch:
 
     def tree(self, candidate: RegisterCandidate) -> ObliqueTree:
         """The tree of a candidate, below the sample's splits above the last two levels."""
-        tree, depth, n_regions = self.counting.tree, self.counting.depth, self.counting.n_regions
-        topology, columns = tree.topology, self.counting.columns
+        tree, columns = self.counting.tree, self.counting.columns
+        topology = tree.topology
         omega, gamma, leaf_classes = tree.omega.copy(), tree.gamma.copy(), topology.leaf_classes.copy()
         wide = slice(None) if columns is None else list(columns)
-        for region in range(n_regions):
-            for below in range(2**depth - 1):
-                level = (below + 1).bit_length() - 1
-                node = ((n_regions + region) << level) + below + 1 - (1 << level)
-                q, cut = candidate.splits[region, below].tolist()
-                leaf = 2 * node - topology.n_leaves
-                pair = candidate.classes[region].reshape(-1, 2)[below + 1 - (1 << level)].tolist() if leaf >= 0 else []
-                omega[node - 1], gamma[node - 1] = 0.0, 1.0
-                if pair and (topology.n_classes > 2 or pair[0] != pair[1]):
-                    leaf_classes[leaf : leaf + 2] = two_classes(pair, topology.n_classes)
-                if q < 0 or (pair and pair[0] == pair[1]):
-                    if pair and leaf_classes[leaf] != pair[0]:
-                        gamma[node - 1] = -1.0
-                    continue
-                split = self.asked[q].line.split(float(self.asked[q].cuts[cut]))
-                is_turned = bool(pair) and pair[0] > pair[1]
-                omega[node - 1, wide] = -split.omega if is_turned else split.omega
-                gamma[node - 1] = -split.high if is_turned else split.low
+        for (region, below), node in np.ndenumerate(self.counting.nodes):
+            q, cut = candidate.splits[region, below].tolist()
+            leaf = 2 * node - topology.n_leaves
+            first = below + 1 - (1 << self.counting.depth - 1)  # of the nodes above leaves
+            pair = candidate.classes[region].reshape(-1, 2)[first].tolist() if leaf >= 0 else []
+            omega[node - 1], gamma[node - 1] = 0.0, 1.0
+            if pair and (topology.n_classes > 2 or pair[0] != pair[1]):
+                leaf_classes[leaf : leaf + 2] = two_classes(pair, topology.n_classes)
+            if q < 0 or (pair and pair[0] == pair[1]):
+                if pair and leaf_classes[leaf] != pair[0]:
+                    gamma[node - 1] = -1.0
+                continue
+            direction, low, high = self.asked[q].line.split(float(self.asked[q].cuts[cut]))
+            is_turned = bool(pair) and pair[0] > pair[1]
+            omega[node - 1, wide] = -direction if is_turned else direction
+            gamma[node - 1] = -high if is_turned else low
         return ObliqueTree(topology, omega, gamma, leaf_classes)
 
 
 @dataclass(frozen=True, eq=False)
 class ExactFit:
-    """The best tree by the histograms of a register, and the searches that found it and prove it."""
+    """The best tree by the histograms of a register, and the searches that prove it.
 
-    best: ExactTotal
+    Attributes
+    ----------
+    tree : ObliqueTree
+        The best tree, in the user's units.
+    rows : float
+        What labels and guide charge for it, over all rows.
+    price : float
+        The price of its splits.
+    off : float
+        Rows by which it misses the totals before its last offsets move.
+    searches : tuple of RegisterSearch
+        The search below the sample's splits and, for deeper trees, the search over all trees of depth 2.
+    """
+
+    tree: ObliqueTree
+    rows: float
+    price: float
+    off: float
     searches: tuple[RegisterSearch, ...]
 
     @classmethod
@@ -770,10 +760,13 @@ class ExactFit:
         counting: CountPairs,
         histograms: FloatArray,
         terms: RegisterTerms,
-        sample: SampleTrees,
+        sample: Callable[[CountPairs], Iterable[tuple[IntArray, IntArray]]],
         deadline: Deadline,
     ) -> ExactFit:
-        """Search below the sample's splits; the regions together also show all trees of depth 2."""
+        """Search below the sample's splits; the regions together also show all trees of depth 2.
+
+        ``sample`` returns the sample's trees, see `sample_trees`.
+        """
         searches = [RegisterSearch(counting, histograms, terms)]
         topology = counting.tree.topology
         if counting.n_regions > 1 and topology.n_classes <= 4:
@@ -783,15 +776,21 @@ class ExactFit:
             together = histograms.reshape(counting.n_regions, -1, histograms.shape[1]).sum(axis=0)
             searches.append(RegisterSearch(replace(counting, tree=tree), together, replace(terms, above=0.0)))
         found = [
-            search.run(deadline, [search.candidate(*tree) for tree in sample.below(search.counting)])
+            (search, *search.run(deadline, [search.candidate(*tree) for tree in sample(search.counting)]))
             for search in searches
         ]
-        best = min(found, key=lambda total: total.settled)
-        return cls(replace(best, tree=deepened(best.tree, topology)), tuple(searches))
+        search, best, _ = min(found, key=lambda one: one[2])
+        tree = deepened(search.tree(best), topology)
+        return cls(tree, best.fixed - best.price, best.price, search.off(best), tuple(searches))
 
     def bound_beside(self, cost: float, deadline: Deadline) -> float:
-        """What all these trees cost at least; no more than ``cost``, that of a tree which is known."""
+        """A lower bound for all these trees, at most ``cost``, the cost of a known tree."""
         return min(search.bound_beside(cost, deadline) for search in self.searches)
+
+    @property
+    def guide(self) -> Probabilities:
+        """What priced the unlabeled rows."""
+        return self.searches[0].counting.guide
 
     @property
     def among(self) -> str:
@@ -823,11 +822,3 @@ def deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
             leaf_classes[place : place + 2] = two_classes([k, k], topology.n_classes)
         gamma[node - 1] = 1.0 if leaf_classes[place] == k else -1.0
     return ObliqueTree(topology, omega, gamma, leaf_classes)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scaled:
-    """A tree in other units of rows."""
-
-    fixed: float
-    counts: FloatArray

@@ -1,23 +1,25 @@
 """From a register to a certified tree: a fit to its sample, then passes over all rows.
 
-The guide is fitted to the sample. Its answers about all rows are added up in histograms, from which the tree follows
-exactly. If the guide cannot answer about other rows, or there is no time, the tree is that of the sample.
+The guide is fitted to the sample. Its answers for all rows are added up in histograms, from which the tree follows
+exactly. If the guide cannot price other rows, or there is no time, the tree is that of the sample.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from s2oct.evidence.evidence import LEVEL_PRICE, Evidence, EvidenceSpec, split_price
 from s2oct.evidence.exact import ExactSearch
 from s2oct.fit.certificate import Certificate, cells_of_counts
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
-from s2oct.fit.register_passes import CountedTree, Finding, Marks, PricedTree, Pricing, grained, marks_of, settle_totals
-from s2oct.fit.register_search import CountPairs, ExactFit, RegisterTerms, asked_of
+from s2oct.fit.register_passes import TreeCounts, grained, mark_rows, settle_totals
+from s2oct.fit.register_search import CountPairs, ExactFit, RegisterTerms, asked_of, sample_trees
 from s2oct.fit.training import Trained
 from s2oct.p2.costs import Assignment, LabelErrors
 from s2oct.p2.prepared import ModelSpec
@@ -27,31 +29,46 @@ from s2oct.problem.problem import DataSummary, Guide, Problem, register_hash, wh
 from s2oct.problem.targets import NEARLY_MET
 from s2oct.stopping import Deadline, Stop, now
 from s2oct.trees.rounding import TreeSize
-from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import duration
-
-LARGEST_SHARE = 0.5
-"""Share of the time limit that is kept for passes at most."""
-
-SAMPLE_SHARE = 0.6
-"""Share of the time limit that the fit to the sample may take: the rest is for all rows."""
-
-PASSES = 3.5
-"""Passes for which time is kept: three, and some rows more, because the machine may be busier then."""
 
 BY_SAMPLE = "A sample of the rows chose the tree, and nothing is proved about all rows: "
 NO_ANSWERS = "the guide reads tables, and rows beyond the sample are numbers. Pass numbers, or another guide."
-NO_ROOM = "histograms of so many domains do not fit into memory. State totals of fewer domains."
+TOO_MANY_DOMAINS = "the histograms do not fit into memory, because there are totals of too many domains. Pass fewer."
 NO_TIME = "the time limit leaves no time to ask the guide about all rows"
 
-TRIED_ROWS, HOPE = 16_384, 0.5
-"""Rows of the sample by which the time of a pass that asks the guide is estimated, and the share of it that must be
-left to begin: a busy machine may be less busy later."""
+
+@dataclass(frozen=True)
+class RegisterParams:
+    """How a fit to a register divides its time.
+
+    Attributes
+    ----------
+    passes : float
+        Passes for which time is kept: three, and some slack, because the machine may be busier by then.
+    passes_share : float
+        Maximum share of the time limit kept for passes.
+    sample_share, least_sample_share : float
+        Maximum and minimum share of the time limit for the fit to the sample; the rest is for all rows.
+    tried_rows : int
+        Rows of the sample on which the seconds of a pass that asks the guide are measured.
+    hope : float
+        Share of these seconds that must be left for such a pass to start: a busy machine may be less busy later.
+    """
+
+    passes: float = 3.5
+    passes_share: float = 0.5
+    sample_share: float = 0.6
+    least_sample_share: float = 0.1
+    tried_rows: int = 16_384
+    hope: float = 0.5
+
+
+PARAMS = RegisterParams()
 
 
 @dataclass(frozen=True, eq=False)
 class RegisterTask:
-    """What a fit to a register is about.
+    """A register to fit, and the user's choices.
 
     Attributes
     ----------
@@ -60,11 +77,11 @@ class RegisterTask:
     problem : Problem
         Its sample.
     guidance : Guidance
-        The guide that this fit asks, and what the user chose about trees, as far as the sample is concerned.
+        The guide, and the options of trees scaled to the sample.
     spec : ModelSpec
-        What the user chose about the model.
+        The options of the model.
     evidence_spec : EvidenceSpec
-        What the user chose about trees.
+        The options of trees, for all rows.
     """
 
     register: Register
@@ -75,32 +92,24 @@ class RegisterTask:
 
     @property
     def term_price(self) -> float:
-        """Rows that a term must save."""
+        """Minimum number of rows that a term must save."""
         labeled = self.problem.labeled_size.sum() * self.problem.unit / self.register.unit
         return self.evidence_spec.price_of(float(labeled) + self.register.n_unlabeled)
 
-    def evidence(self, tree: ObliqueTree) -> Evidence:
-        """What classes cost the rows of the sample, as they are, in rows of the mean weight of the register.
+    def evidence(self, trained: Trained) -> Evidence:
+        """What classes cost the rows of the sample, as given, in rows of the mean weight of the register.
 
-        Without an answer of the guide, labels alone cost something.
+        Without an answer of the guide, only labels have a cost.
         """
-        said, guidance = self.guidance.answer, self.guidance
-        guide = None if said is None else Guide.from_probabilities(said.probabilities, guidance.weight)
-        evidence = guidance.evidence(replace(self.problem, guide=guide), tree.topology)
+        advice, guidance = trained.advice, self.guidance
+        guide = None if advice is None else Guide.from_probabilities(advice.probabilities, guidance.weight)
+        evidence = guidance.evidence(replace(self.problem, guide=guide), trained.tree.topology)
         return replace(evidence, cost=evidence.cost * (self.problem.unit / self.register.unit))
-
-
-@dataclass(frozen=True, eq=False)
-class SettledFit:
-    """A tree whose totals are those of all rows, and what identifies these."""
-
-    trained: Trained
-    summary: DataSummary
 
 
 def train_register(
     task: RegisterTask, fit_sample: Callable[[Budget], Trained], budget: Budget, stop: Stop, began: float
-) -> SettledFit:
+) -> tuple[Trained, DataSummary]:
     """Fit a tree to a register.
 
     Parameters
@@ -110,44 +119,60 @@ def train_register(
     fit_sample : callable
         Fits the sample with a budget.
     budget : Budget
-        What everything together may use.
+        Limits of the whole fit.
     stop : callable
-        Once it returns True, the tree so far is kept.
+        Once it returns True, the fit ends and keeps its best tree.
     began : float
         The moment (of `now`) at which the time limit began.
+
+    Returns
+    -------
+    tuple of Trained and DataSummary
+        The tree with its certificate over all rows, and what identifies these rows.
     """
+    # 1. Read all rows once: their mark identifies them, and the seconds show what later passes need.
     register = task.register
     end, before = Deadline(began + budget.time_limit, stop), now()
-    marks = register.batches.total(marks_of, end)
+    mark = register.batches.total(mark_rows, end)
     pass_seconds = now() - before
-    kept = min(PASSES * pass_seconds, LARGEST_SHARE * budget.time_limit)
-    limit = min(budget.time_limit - kept, SAMPLE_SHARE * budget.time_limit)
-    trained = fit_sample(replace(budget, time_limit=max(limit, 0.1 * budget.time_limit)))
-    evidence = task.evidence(trained.tree)
+
+    # 2. Fit guide and tree to the sample, in the time that the passes leave.
+    kept = min(PARAMS.passes * pass_seconds, PARAMS.passes_share * budget.time_limit)
+    limit = min(budget.time_limit - kept, PARAMS.sample_share * budget.time_limit)
+    trained = fit_sample(replace(budget, time_limit=max(limit, PARAMS.least_sample_share * budget.time_limit)))
+    evidence = task.evidence(trained)
+    tree = trained.tree
+
+    # 3. Ask the guide about all rows, and find the best tree from their histograms.
     exact = _exact(task, trained, evidence, end.sooner(kept), pass_seconds)
-    tree: ObliqueTree | PricedTree = trained.tree
-    if isinstance(exact, _Exact):
-        tree = PricedTree(exact.fit.best.tree, exact.fit.best.off, exact.pricing)
+    guide, off = None, 0.0
+    if isinstance(exact, ExactFit):
+        tree, guide, off = exact.tree, exact.guide, exact.off
     elif exact and not stop():
         trained = replace(trained, notices=(*trained.notices, BY_SAMPLE + exact))
-    settled = settle_totals(register, tree, evidence, end, pass_seconds, task.evidence_spec.min_rows)
-    if settled.finding is None:
-        ended = INTERRUPTED if stop() else TIME_LIMIT
-        certificate = _not_counted(register, trained.certificate, ended)
+
+    # 4. Move the offsets of the last splits until the tree meets the totals, and count all rows.
+    tree, counts, moving = settle_totals(
+        register, tree, evidence, end, pass_seconds, min_rows=task.evidence_spec.min_rows, guide=guide, off=off
+    )
+
+    # 5. Certify what is known about all rows; without counts, what is known about the sample.
+    if counts is None:
+        certificate = _not_counted(register, trained.certificate, INTERRUPTED if stop() else TIME_LIMIT)
     else:
-        trained = _beside_others(replace(trained, tree=settled.tree, witness=settled.tree), task.problem)
-        certificate = _counted(task, trained, settled.finding, evidence)
-        if isinstance(exact, _Exact):
-            certificate = _proved(certificate, exact, settled, register.unit, end)
+        trained = _beside_others(replace(trained, tree=tree, witness=tree), task.problem)
+        certificate = _counted(task, trained, counts, evidence)
+        if isinstance(exact, ExactFit):
+            rows_off = evidence.row_off * certificate.xi / register.unit
+            certificate = _proved(certificate, exact, exact.rows + moving + exact.price + rows_off, end)
         if end.has_cut and certificate.ended != INTERRUPTED:
             certificate = replace(certificate, ended=TIME_LIMIT)
     certificate = replace(certificate, seconds=now() - began)
-    summary = _summary(register, task.problem, marks)
-    return SettledFit(replace(trained, certificate=certificate), summary)
+    return replace(trained, certificate=certificate), _summary(register, task.problem, mark)
 
 
 def _beside_others(trained: Trained, problem: Problem) -> Trained:
-    """The same with the agreement of other trees and this one, which is not that of the sample's fit."""
+    """The same with the agreement of the other trees with this one, which is not the tree of the sample's fit."""
     if not trained.others:
         return trained
     rows = problem.X_unlabeled
@@ -156,23 +181,14 @@ def _beside_others(trained: Trained, problem: Problem) -> Trained:
     return replace(trained, others=others, stability=agrees.mean(axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Exact:
-    """What was found by all rows, and how they were priced."""
-
-    fit: ExactFit
-    pricing: Pricing
-    row_off: float
-
-
 def _exact(
     task: RegisterTask, trained: Trained, evidence: Evidence, deadline: Deadline, pass_seconds: float
-) -> _Exact | str:
-    """Find the tree from histograms of all rows; otherwise say why not, or nothing if that has been said."""
-    said, simplification, register = task.guidance.answer, trained.simplification, task.register
-    if said is None or simplification is None:
+) -> ExactFit | str:
+    """Find the tree from histograms of all rows; otherwise the reason, empty if the user knows it already."""
+    advice, simplification, register = trained.advice, trained.simplification, task.register
+    if advice is None or simplification is None:
         return ""
-    if said.of_rows is None:
+    if advice.of_rows is None:
         return NO_ANSWERS
     search, targets = simplification.search, register.targets
     if register.is_weighted:
@@ -180,14 +196,13 @@ def _exact(
     low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
     depth = trained.tree.topology.depth
     n_regions = 2 ** max(depth - 2, 0)
-    sample = asked_of(search, n_regions * (targets.n_classes + 1 + len(low)))
-    if not sample.asked:
-        return NO_ROOM if search.questions else ""
-    pricing = Pricing(said.of_rows)
-    counting = CountPairs(sample.asked, trained.tree, simplification.columns, pricing, len(low))
+    asked = asked_of(search, n_regions * (targets.n_classes + 1 + len(low)))
+    if not asked:
+        return TOO_MANY_DOMAINS if search.questions else ""
+    counting = CountPairs(tuple(asked.values()), trained.tree, simplification.columns, advice.of_rows, len(low))
     needed = pass_seconds + _seconds(counting, register)
-    sums = register.batches.total(counting, deadline) if deadline.allows(HOPE * needed) else None
-    if sums is None:
+    histograms = register.batches.total(counting, deadline) if deadline.allows(PARAMS.hope * needed) else None
+    if histograms is None:
         return f"{NO_TIME}, which takes about {duration(needed)}. Allow more time."
     labeled, none = slice(evidence.n_labeled), np.zeros((1, evidence.n_labeled), dtype=np.int64)
     own = counting.added(
@@ -202,13 +217,13 @@ def _exact(
         above=_price_above(search, n_regions),
         min_rows=float(task.evidence_spec.min_rows),
     )
-    return _Exact(ExactFit.of(counting, sums.parts[0] + own, terms, sample, deadline), pricing, evidence.row_off)
+    return ExactFit.of(counting, histograms + own, terms, partial(sample_trees, search, asked), deadline)
 
 
 def _seconds(counting: CountPairs, register: Register) -> float:
-    """What histograms of all rows take, without reading the rows; estimated by rows of the sample."""
+    """Seconds for histograms of all rows, without reading the rows; measured on rows of the sample."""
     took = []
-    for n in (0, min(TRIED_ROWS, len(register.rows))):
+    for n in (0, min(PARAMS.tried_rows, len(register.rows))):
         began = now()
         counting(Batch(register.rows[:n], np.ones(n), np.zeros((1, n), dtype=np.int64)))
         took.append(now() - began)
@@ -227,11 +242,11 @@ def _price_above(search: ExactSearch, n_regions: int) -> float:
     return price
 
 
-def _counted(task: RegisterTask, trained: Trained, found: Finding, evidence: Evidence) -> Certificate:
-    """The certificate of a tree by all rows, where the guide was asked about the sample only: that is scaled up."""
+def _counted(task: RegisterTask, trained: Trained, found: TreeCounts, evidence: Evidence) -> Certificate:
+    """The certificate of a tree over all rows, with the guide's part scaled up from the sample."""
     register, problem, tree, certificate = task.register, task.problem, trained.tree, trained.certificate
     targets, unit = register.targets, register.unit
-    counts = np.split(found.counts, np.cumsum([margin.n_domains for margin in targets.margins])[:-1])
+    counts = np.split(found.by_class, np.cumsum([margin.n_domains for margin in targets.margins])[:-1])
     off = float(sum(m.rows_off(part).sum() for m, part in zip(targets.margins, counts, strict=True)))
     leaf_error = problem.unit * LabelErrors().value(Assignment.of(problem, tree))
     classes = tree.predict(evidence.X)
@@ -245,7 +260,7 @@ def _counted(task: RegisterTask, trained: Trained, found: Finding, evidence: Evi
         bound_source=NOT_NEGATIVE.source,
         # The constants of P2 are not known for all rows.
         feasible=False,
-        min_margin=found.least,
+        min_margin=found.min_distance,
         leaf_error=leaf_error,
         xi=unit * off,
         least_xi=0.0,
@@ -270,24 +285,20 @@ def _counted(task: RegisterTask, trained: Trained, found: Finding, evidence: Evi
     )
 
 
-def _proved(
-    certificate: Certificate, exact: _Exact, settled: CountedTree, unit: float, deadline: Deadline
-) -> Certificate:
-    """The certificate of a tree whose cost over all rows is known, with what is proved about others."""
-    best = exact.fit.best
-    cost = best.rows + settled.extra + best.price + exact.row_off * certificate.xi / unit
+def _proved(certificate: Certificate, exact: ExactFit, cost: float, deadline: Deadline) -> Certificate:
+    """The certificate of a tree of this cost over all rows, with what is proved about others."""
     certificate = replace(
         certificate,
         evidence_cost=cost,
-        evidence_bound=exact.fit.bound_beside(cost, deadline),
-        proved_among=exact.fit.among,
+        evidence_bound=exact.bound_beside(cost, deadline),
+        proved_among=exact.among,
     )
     is_proved = certificate.proved_best and certificate.ended == CONVERGED
     return replace(certificate, ended=PROVED) if is_proved else certificate
 
 
 def _not_counted(register: Register, certificate: Certificate, ended: str) -> Certificate:
-    """The certificate of a tree by the sample alone."""
+    """The certificate of a tree whose rows were not all counted: it covers the sample."""
     return replace(
         certificate,
         ended=ended,
@@ -299,8 +310,8 @@ def _not_counted(register: Register, certificate: Certificate, ended: str) -> Ce
     )
 
 
-def _summary(register: Register, problem: Problem, marks: Marks | None) -> DataSummary:
-    """What identifies the rows; nothing does, if the time ended before all of them were seen."""
+def _summary(register: Register, problem: Problem, mark: NDArray[np.uint64] | None) -> DataSummary:
+    """What identifies the rows; empty if the time ended before all of them were read."""
     totals = whole_if_whole(register.unit * register.targets.class_totals())
-    mark = "" if marks is None else register_hash(problem, register.targets, marks.mark, register.n_unlabeled)
-    return DataSummary(mark, register.n_labeled, register.n_unlabeled, totals)
+    found = "" if mark is None else register_hash(problem, register.targets, int(mark[0]), register.n_unlabeled)
+    return DataSummary(found, register.n_labeled, register.n_unlabeled, totals)

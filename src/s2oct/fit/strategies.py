@@ -14,7 +14,7 @@ import numpy as np
 
 from s2oct.evidence.evidence import Evidence, EvidenceCost
 from s2oct.evidence.exact import ExactSearch, Found
-from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advised
+from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advice_in_time
 from s2oct.fit.incumbent import LEAST_POOL, Incumbent
 from s2oct.fit.portfolio import Exploration, Formulation, Portfolio
 from s2oct.p2.instance import Instance
@@ -34,6 +34,7 @@ from s2oct.p2.proof import (
 )
 from s2oct.p2.rounds import round_work, run_round
 from s2oct.p2.score import feasible_cost, feasible_score, lengthened, mended
+from s2oct.problem.problem import Advice
 from s2oct.solvers.model import Milp
 from s2oct.stopping import Clock, Deadline
 from s2oct.trees.tree import ObliqueTree
@@ -86,6 +87,7 @@ class StrategyResult:
     ended: str
     incumbent: Incumbent
     weighed: Weighed | None = None
+    advice: Advice | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +106,8 @@ class Weighed:
         The search that found it.
     found : Found
         What it found and proved.
-    is_advised : bool
-        Whether the guide answered.
+    is_complete : bool
+        Whether the evidence is complete: the guide answered, or there are no unlabeled rows to ask about.
     """
 
     evidence: Evidence
@@ -113,7 +115,7 @@ class Weighed:
     cost: EvidenceCost
     search: ExactSearch
     found: Found
-    is_advised: bool
+    is_complete: bool
 
     @cached_property
     def others(self) -> list[ObliqueTree]:
@@ -132,11 +134,13 @@ class Weighed:
 def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) -> StrategyResult:
     """Fit the default model: labels, guide and totals weighed in rows, with few features per split."""
     # 1. Ask the guide about the unlabeled rows. If it gives no answer, labels and totals alone are the evidence.
-    advice = advised(prepared, guidance, context) if prepared.problem.n_unlabeled else prepared
-    if advice is None and context.clock.stopped():
+    needs_guide = prepared.problem.n_unlabeled > 0
+    advice = advice_in_time(guidance, context) if needs_guide else None
+    is_complete = advice is not None or not needs_guide
+    if not is_complete and context.clock.stopped():
         # The user stopped the fit, so a full search without the guide would only delay the end.
         return _without_answer(solve_p2(prepared, context), guidance, context)
-    guided = prepared if advice is None else advice
+    guided = prepared if advice is None else guidance.advised(prepared, advice)
     context.listener.stage(SEARCHING)
 
     # 2. Price every class of every row, in the user's units: rules are in these units, and so is their search.
@@ -159,9 +163,10 @@ def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) 
         Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
         ended_by(context.clock, PROVED if found.is_proved else CONVERGED),
         incumbent,
-        Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found, is_advised=advice is not None),
+        Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found, is_complete),
+        advice,
     )
-    return result if advice is not None else _without_answer(result, guidance, context)
+    return result if is_complete else _without_answer(result, guidance, context)
 
 
 def solve_p2(prepared: Prepared, context: FitContext) -> StrategyResult:
@@ -230,9 +235,11 @@ def break_ties(prepared: Prepared, context: FitContext, guidance: Guidance) -> S
     # 2. Ask the guide.
     clock = clock.anew()
     context = replace(context, clock=clock)
-    guided = advised(prepared, guidance, context)
-    if guided is None or guided.problem.guide is None:
+    advice = advice_in_time(guidance, context)
+    if advice is None:
         return _without_answer(solved, guidance, context)
+    guided = guidance.advised(prepared, advice)
+    assert guided.problem.guide is not None
 
     # 3. Search for the tree of least charge. This incumbent's cost is the charge, so the listener does not see it.
     context.listener.stage(BREAKING_TIES)
@@ -249,7 +256,8 @@ def break_ties(prepared: Prepared, context: FitContext, guidance: Guidance) -> S
         patience=PARAMS.tie_patience,
         worth=PARAMS.tie_worth,
     ).run()
-    return StrategyResult(guided, ties.winner, solved.bound, ended_by(clock, solved.ended), solved.incumbent)
+    ended = ended_by(clock, solved.ended)
+    return StrategyResult(guided, ties.winner, solved.bound, ended, solved.incumbent, advice=advice)
 
 
 def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:

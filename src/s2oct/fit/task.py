@@ -140,15 +140,14 @@ class FitTask:
         else:
             assert guidance is not None  # only evidence is weighed on a sample
             of_all = RegisterTask(register, problem, guidance, task.spec, self.evidence_spec)
-            settled = train_register(of_all, fit, task.budget, stop, began)
-            trained, summary = settled.trained, settled.summary
-        advice = None if guidance is None else guidance.answer
+            trained, summary = train_register(of_all, fit, task.budget, stop, began)
+        advice = trained.advice
         if advice is not None:
             if advice.held_out is not None:
                 chance = chance_of_votes(advice.held_out, problem.labels)
             # The fitted guide is larger than everything else that a fit keeps.
             advice = advice._replace(of_rows=None)
-        trained = replace(trained, certificate=replace(trained.certificate, chance=chance))
+        trained = replace(trained, certificate=replace(trained.certificate, chance=chance), advice=None)
         return TaskResult(trained, replace(task, advice=advice), summary)
 
     def _guidance(self) -> Guidance | None:

@@ -36,7 +36,7 @@ from s2oct.p2.prepared import (
     widened_tree,
 )
 from s2oct.p2.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord, bound_without_solver
-from s2oct.problem.problem import Problem
+from s2oct.problem.problem import Advice, Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Stop, never, now
 from s2oct.trees.rounding import as_rules
@@ -76,6 +76,8 @@ class Trained:
         Distinct trees that are as good, in the user's units.
     simplification : Simplification, optional
         Makes simpler and richer trees, if the evidence model was fitted.
+    advice : Advice, optional
+        The guide's answer; None if it was not asked or gave no answer in time.
     """
 
     tree: ObliqueTree
@@ -87,6 +89,7 @@ class Trained:
     stability_note: str = ""
     others: tuple[ObliqueTree, ...] = ()
     simplification: Simplification | None = None
+    advice: Advice | None = None
 
     def over(self, problem: Problem) -> Trained:
         """The same over all columns of a problem, where the tree was fitted to some of them."""
@@ -221,7 +224,17 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         certificate = replace(certificate, ended=CONVERGED)
     note = too_few_others(len(others), outcome.ended, weighed=weighed)
     alternatives = distinct(map(prepared.scaling.to_user, others), prepared.given.X, tree)
-    return Trained(tree, witness, certificate, stability, prepared.scaling, tuple(context.notices), note, alternatives)
+    return Trained(
+        tree,
+        witness,
+        certificate,
+        stability,
+        prepared.scaling,
+        tuple(context.notices),
+        note,
+        alternatives,
+        advice=outcome.advice,
+    )
 
 
 def _weighed(outcome: StrategyResult) -> dict[str, Any]:
@@ -230,7 +243,7 @@ def _weighed(outcome: StrategyResult) -> dict[str, Any]:
         return {}
     found = outcome.weighed.found
     # Without the guide's answer, a bound says nothing about the model that was asked for.
-    bound, among = (found.bound, found.among) if outcome.weighed.is_advised else (0.0, "")
+    bound, among = (found.bound, found.among) if outcome.weighed.is_complete else (0.0, "")
     return {"model": EVIDENCE, "evidence_cost": found.cost, "evidence_bound": bound, "proved_among": among}
 
 
