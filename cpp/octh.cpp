@@ -6,10 +6,11 @@ namespace s2oct {
 
 namespace {
 
-constexpr double kRests = 1e-9;   // a cost that is rounding errors
-constexpr double kMost = 2.0;     // what a row in a leaf of another class pays
-constexpr double kClear = 1.001;  // where moves put rows: just outside the gap
-constexpr int kTries = 8;         // draws of a row that pays
+constexpr double kRests = 1e-9;                         // a cost that is rounding errors
+constexpr double kMost = 2.0;                           // what a row in a leaf of another class pays
+constexpr double kClear = 1.001;                        // where moves put rows: just outside the gap
+constexpr int kTries = 8;                               // draws of a row that pays
+constexpr double kLongest = 1e100, kShortest = 1e-100;  // normals beyond are rescaled
 
 }  // namespace
 
@@ -66,7 +67,14 @@ double OcthAnnealer::half_width(ConstNumbers omega) const {
 // h of every row at node b, so that rounding errors do not add up. Without a normal all go right.
 void OcthAnnealer::measure(const Planes& planes, Index b) {
     const Numbers h = H_[b];
-    const double tau = half_width(planes.omega[b]);
+    double tau = half_width(planes.omega[b]);
+    if (tau != 0.0 && (tau > kLongest || tau < kShortest)) {
+        // Only the ratio of normal and offset matters. Moves can double a normal again and again until it overflows.
+        const int exponent = -std::ilogb(tau);
+        for (double& w : planes.omega[b]) w = std::ldexp(w, exponent);
+        planes.gamma[b] = std::ldexp(planes.gamma[b], exponent);
+        tau = half_width(planes.omega[b]);
+    }
     if (tau == 0.0) {
         std::fill(h.begin(), h.end(), kFar);
         return;

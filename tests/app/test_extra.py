@@ -45,7 +45,7 @@ def test_the_extra_adds_at_most_8_packages():
 def test_a_table_that_is_none_is_refused(tmp_path, monkeypatch, capsys, given):
     monkeypatch.chdir(tmp_path)
     assert run(["app", *given, "--no-browser", "--folder", "sessions"]) == 2
-    assert "Expected a data file" in capsys.readouterr().err
+    assert f"{given[0]!r}" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_is_refused(tmp_path, capsys):

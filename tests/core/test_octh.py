@@ -6,7 +6,9 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
+from s2oct import OCTHClassifier
 from s2oct._core import OcthAnnealer
 from s2oct.p2.instance import FAR
 from s2oct.stopping import never
@@ -77,3 +79,13 @@ def test_the_cost_of_the_best_hyperplanes_is_the_plain_one(seed):
     )
     assert cost == pytest.approx(plain_cost(data, omega, gamma), abs=1e-6)
     assert cost < before - 1
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_normals_that_moves_double_again_and_again_stay_finite(seed):
+    """Wine in 13 features has many trees without errors, so the annealing moves freely for a long time."""
+    X, y = load_wine(return_X_y=True)
+    rows = np.random.default_rng(seed).choice(len(y), 30, replace=False)
+    clf = OCTHClassifier(depth=2, complexity=0.01, solver=None, random_state=0).fit(X[rows], y[rows])
+    assert clf.certificate_.n_errors == 0
+    assert np.isfinite(clf.tree_.omega).all()
