@@ -240,8 +240,8 @@ def test_the_page_gives_the_model_of_python_from_every_format(tmp_path, referenc
 
 @pytest.mark.parametrize("way", ["Python", "command"])
 def test_a_fit_reads_totals_once(tmp_path, monkeypatch, way):
-    read, reading = [], totals_reading.read_forms
-    monkeypatch.setattr(totals_reading, "read_forms", lambda *given: read.append(1) or reading(*given))
+    read, reading = [], totals_reading._one_for_each
+    monkeypatch.setattr(totals_reading, "_one_for_each", lambda *given: read.append(1) or reading(*given))
     if way == "Python":
         fit_in_python(survey()[[*FEATURES, REGION]])
     else:
