@@ -54,6 +54,7 @@ struct Stage {
 };
 
 // Takes the steps first .. stop of a stage.
-void descend(const WorkingSet& rows, const Aims& aims, const Motion& motion, const Stage& stage, Index first, Index stop);
+void descend(
+    const WorkingSet& rows, const Aims& aims, const Motion& motion, const Stage& stage, Index first, Index stop);
 
 }  // namespace s2oct
