@@ -327,7 +327,7 @@ def test_a_cluster_that_loses_a_worker_midway_gives_the_records_of_one_machine(t
 
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("s2oct.workflow.register_table.SECONDS_TO_ANSWER", 1.0)
+    monkeypatch.setattr("s2oct.workflow.register_table._SECONDS_TO_CONNECT", 1.0)
     with pytest.raises(StudyError, match=naming("tcp://127.0.0.1:1")):
         run(tmp_path, partial(run_on_cluster, address="tcp://127.0.0.1:1"))
 
