@@ -127,8 +127,7 @@ class S2OCTClassifier(TreeClassifier):
     tree_ : ObliqueTree
         The tree, in the units of the features, with short decimals that read as rules.
     witness_ : ObliqueTree
-        The hyperplanes to which the certificate refers. They assign every row of the fit to the same leaf as ``tree_``
-        does.
+        The hyperplanes to which the certificate refers. They put every row of the fit into the same leaf as ``tree_``.
     rules_ : str
         The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
@@ -635,8 +634,7 @@ class S2OCTClassifier(TreeClassifier):
         Returns
         -------
         Assessment
-            Accuracy, recall and precision with standard errors, and the accuracy of chance; prints as a table with
-            text.
+            Accuracy, recall and precision with standard errors, and the accuracy of chance; prints as a table.
 
         Examples
         --------
