@@ -169,7 +169,7 @@ class SplitRule:
 
     @cached_property
     def _leading(self) -> tuple[int, float]:
-        """Return the feature that is written first: with several columns, one with the coefficient 1 or -1.
+        """Feature that is written first: with several columns, one with the coefficient 1 or -1.
 
         If there are several, it is the one that gives the rule the fewest minus signs.
         """
