@@ -81,8 +81,8 @@ class S2OCTClassifier(TreeClassifier):
         trees found, one with few features is returned.
     guide_weight : float or "auto"
         Weight of an unlabeled row about which the guide is certain, relative to a labeled row; "auto" is 1/2. With 0,
-        P2 is solved first and the guide only chooses among its cheapest trees; if P2 is not solved in time, the tree is
-        the cheapest one found. Without a guide, this has no effect.
+        P2 is solved first, and the guide only chooses among its cheapest trees; if P2 is not solved in time, the tree
+        is the cheapest one found. Without a guide, this has no effect.
     max_features_per_split : int, "auto" or None
         Maximum number of columns in one split. With 1, each split uses a single column, and the search continues until
         the tree is proved best or the time is up. "auto" allows one column, and two or three where they clearly pay.
@@ -137,11 +137,11 @@ class S2OCTClassifier(TreeClassifier):
     contradicted_ : ndarray of int
         Positions of the misclassified labeled rows.
     stability_ : ndarray of shape (n_unlabeled,)
-        For each unlabeled row, in their order, the share of near-optimal trees that assign the row to the same class.
-        With a guide of positive weight, near-optimal trees cost at most 1 % of the rows more, including rows off the
-        totals at their price. In P2, they are found independently, without the guide, and cost no more. `assess`
-        estimates the accuracy on the rows where all of them agree. NaN if no such tree was found, in P2 or in a fit
-        that was cut short.
+        For each unlabeled row, in row order, the share of near-optimal trees that assign it to the same class. With a
+        guide of positive weight, near-optimal trees cost at most 1 % of the rows more, including rows off the totals at
+        their price. In P2, they are found independently, without the guide, and cost no more. `assess` estimates the
+        accuracy on the rows where all of them agree. NaN if no such tree was found, in P2 or in a fit that was cut
+        short.
     alternatives_ : tuple of ObliqueTree
         The distinct near-optimal trees, starting with those from the best starts; empty after loading a model file.
     stability_note_ : str
@@ -149,8 +149,8 @@ class S2OCTClassifier(TreeClassifier):
     notices_ : tuple of str
         Messages about the fit; they are also issued as warnings.
     resolved_params_ : dict
-        Values chosen for "auto" parameters: depth, name and weight of the guide, maximum number of features per split,
-        and the prices of a term and of a row off the totals, in rows.
+        Values of the parameters that are "auto": depth, name and weight of the guide, maximum number of features per
+        split, and the prices of a term and of a row off the totals, in rows.
     scaling_ : Scaling
         The map from the user's units to model units.
     data_summary_ : DataSummary

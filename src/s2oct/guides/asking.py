@@ -35,7 +35,7 @@ def ask_guide(
     deadline: Deadline = NO_DEADLINE,
     left_behind: list[threading.Thread] | None = None,
 ) -> Advice | None:
-    """Fit a guide and return its probabilities of the unlabeled rows.
+    """Fit a guide and get its probabilities of the unlabeled rows.
 
     The likeliest classes meet the totals, except with a guide that only weights the classes.
 

@@ -160,7 +160,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     Parameters
     ----------
     n_estimators : int
-        Number of trees in each forest. It is reduced, to 30 at least, so that trees times rows do not exceed 800,000.
+        Number of trees in each forest. It is reduced so that trees times rows are at most 800,000, but not below 30.
     n_rounds : int
         Number of rounds of self-training. There are none if one class has all unlabeled rows.
     n_jobs : int or None

@@ -1,7 +1,7 @@
 """Assign classes to rows so that known totals are met.
 
 Every row gets the class with the highest score plus *multiplier*; each class has one multiplier per domain. There are
-four ways to find the classes. A later one is used only where no earlier one is exact:
+four ways to find the classes. A later one is used only if no earlier one is exact:
 
 1. Two classes, one exact total, rows of equal weight: the rows with the highest scores, and `threshold_between` them
    and the others. Sorting is exact and immediate.
@@ -114,7 +114,7 @@ def settle(
     known : Known
         Totals and weights of the rows.
     ranking : ndarray of shape (m,), optional
-        Order of the rows where one exact total of two classes is known; the scores by default. Scores may lose
+        Order of the rows if one exact total of two classes is known; the scores by default. Scores may lose
         differences by rounding.
     beyond : float, optional
         See `threshold_between`.

@@ -446,7 +446,7 @@ def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
     counts, is_free, sizes = [], [], []
     for (share, _), margin in zip(settled, known.targets.margins, strict=True):
         value = np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
-        # The bound of a class of which nothing is known is what the domain has.
+        # The upper bound of a class without known total is the size of its domain.
         rows = np.where(np.isnan(share).any(axis=1), value.sum(axis=1), margin.high.max(axis=1))[:, None]
         counts.append(np.where(np.isnan(share), value, share * rows))
         is_free.append(~np.isnan(share) & np.isnan(margin.value))
@@ -480,7 +480,7 @@ def _known_shares(margin: Margin, domain: int, entries: dict[Any, Any], classes:
     is_known = np.array([label in entries and not is_to_estimate(entries[label]) for label in classes])
     value, middle = margin.value[domain], 0.5 * (margin.low[domain] + margin.high[domain])
     known = np.where(np.isnan(value), middle, value)
-    # The bound of a class of which nothing is known is what the domain has.
+    # The upper bound of a class without known total is the size of its domain.
     size = known.sum() if is_known.all() else margin.high[domain][~is_known].max()
     return np.where(is_known, known / size if size > 0 else 0.0, np.nan)
 
