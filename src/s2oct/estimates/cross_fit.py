@@ -116,7 +116,7 @@ class CrossFit:
         return SimplicityPath([all_steps[id(step)][0] for step in path], fitted, recommended)
 
     def _recommended(self, steps: list[tuple[SimplicityStep, BoolArray]], fitted: SimplicityStep) -> SimplicityStep:
-        """Return the simplest tree that nearly meets the totals, within one standard error of the most accurate one."""
+        """Return the simplest tree within one standard error of the best, among trees that nearly meet the totals."""
         most_off = fitted.rows_off + NEARLY * float(self.fit.known.in_rows.unlabeled_sizes.sum())
         near = [found for found in steps if found[0].rows_off <= most_off]
         best = max(near, key=lambda found: (found[0].accuracy, -found[0].n_terms))

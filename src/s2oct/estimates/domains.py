@@ -187,7 +187,7 @@ def _replicate_weights(fit: FitTask, design: Design) -> ReplicateWeights | None:
     known, n_given = fit.known, len(fit.features)
     codes, weights = known.labels.codes, known.weights
     if known.counted is not None:
-        # Rows of weight 0 take no part. Replicate weights of unlabeled rows are ignored.
+        # Rows of weight 0 are treated as unlabeled, so their replicate weights are ignored.
         codes, weights = np.full(n_given, UNLABELED), np.zeros(n_given)
         codes[known.counted], weights[known.counted] = known.labels.codes, known.sizes
     factors = read_replicate_weights(design.weights, fit.features.table, codes, known.classes, weights)

@@ -143,7 +143,7 @@ class S2OCTClassifier(TreeClassifier):
         accuracy on the rows where all of them agree. NaN if no such tree was found, in P2 or in a fit that was cut
         short.
     alternatives_ : tuple of ObliqueTree
-        The distinct near-optimal trees, starting with those from the best starts; empty after loading a model file.
+        The distinct near-optimal trees, those from the best starts first. A classifier from a model file has none.
     stability_note_ : str
         Why ``stability_`` is unknown, or on how many trees it is based if fewer than five; empty otherwise.
     notices_ : tuple of str
