@@ -1,7 +1,7 @@
-"""How often a classifier is right on the unlabeled rows: labels held out of the fit, weighted to class shares.
+"""Accuracy of a classifier on the unlabeled rows, from labels held out of the fit and weighted to class shares.
 
-Which rows are labeled may depend on their class. So each class is judged by its own held-out labels, and the classes
-are put together by their shares of the unlabeled rows, which the totals say.
+Which rows are labeled may depend on their class. Each class is therefore judged by its own held-out labels, and the
+classes are weighted by their shares of the unlabeled rows, which the totals give.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from s2oct.problem.targets import Margin
 from s2oct.wording import listed, percentage, plural, printable
 
 N_FOLDS = 10
-"""Parts into which labeled rows are divided: a fit without one of them has 90 % of the labels."""
+"""Default number of folds: a fit without one of them has 90 % of the labels."""
 
 LONG_FIT = 20.0
-"""Seconds of a fit beyond which no report, page or path repeats it for every fold."""
+"""Longest fit, in seconds, that a report, page or path repeats for every fold."""
 
 CONFIDENCE = 0.95
 """Confidence level of the interval of the accuracy."""
 
 _LEAST = 2
-"""Labels of a class from which on some can be held out while others stay."""
+"""Minimum number of labels of a class for holding one out while another stays."""
 
 _HALF = 0.5
-"""Jeffreys' prior: half a right and half a wrong row, or a small error-free sample would have no variance."""
+"""Jeffreys' prior: half a right and half a wrong row; otherwise, a small error-free sample would have zero variance."""
 
 _MOST_APART = 0.2
 """Share of rows beyond which classifiers do not differ by blocks of rows: gains and losses then cancel each other."""
@@ -41,21 +41,21 @@ _MOST_APART = 0.2
 
 @dataclass(frozen=True)
 class ClassAssessment:
-    """What is expected of one class.
+    """Expected recall and precision of one class.
 
     Attributes
     ----------
     label : object
         The class.
     n_labels : int
-        Its labeled rows; with fewer than 2, none can be held out, and nothing is known.
+        Number of its labeled rows; with fewer than 2, none can be held out, and nothing is known.
     share : float
         Its share of the unlabeled rows.
     recall, recall_se : float
-        Share of the rows of this class that are put into it, and its standard error; NaN if not known.
+        Share of the rows of this class that are assigned to it, and its standard error; NaN if unknown.
     precision, precision_se : float
-        Share of the rows put into this class that are of it, and its standard error; NaN if there is no such row, or if
-        a class has none that was held out: nobody knows how many of its rows are put here.
+        Share of the rows assigned to this class that belong to it, and its standard error; NaN if no row is assigned to
+        it, or if some class has no held-out row, so that its share of these rows is unknown.
     """
 
     label: Any
@@ -69,28 +69,28 @@ class ClassAssessment:
 
 @dataclass(frozen=True)
 class Assessment:
-    """The expected accuracy on the unlabeled rows; printed, a table and sentences.
+    """The expected accuracy on the unlabeled rows; prints as a table with sentences.
 
     Attributes
     ----------
     accuracy, accuracy_se : float
-        Share of the unlabeled rows whose class is expected to be right, and its standard error.
+        Expected share of correctly classified unlabeled rows, and its standard error.
     interval : tuple of float
-        Interval of the accuracy at a confidence level of 95 %.
+        Confidence interval of the accuracy, at a level of 95 %.
     chance : float
-        Accuracy of classes drawn at random with the same totals.
+        Accuracy of randomly drawn classes with the same totals.
     per_class : tuple of ClassAssessment
-        The same for each class: recall and precision.
+        Recall and precision of each class.
     n_labels, n_folds : int
-        Labeled rows, and parts into which they were divided.
+        Numbers of labeled rows and of folds.
     n_unlabeled : int
-        Unlabeled rows; with none, the accuracy is that of further rows with the shares of the labeled ones.
+        Number of unlabeled rows; with none, the accuracy is that of new rows with the class shares of the labeled ones.
     is_estimated : bool
         Whether the shares of the classes are estimates.
     agreed : float
         Share of rows on which all near-optimal trees agree with the tree; NaN if no such trees are known.
     agreed_accuracy, agreed_accuracy_se : float
-        Accuracy on these rows, and its standard error; NaN if not known.
+        Accuracy on these rows, and its standard error; NaN if unknown.
     """
 
     accuracy: float
@@ -123,7 +123,7 @@ class Assessment:
 
     @property
     def method(self) -> str:
-        """How it was found, in sentences."""
+        """The method, in sentences."""
         weighted = "The classes have their shares among the labels, so that no bias of the sample is corrected."
         if self.n_unlabeled:
             weighted = (
@@ -138,12 +138,12 @@ class Assessment:
 
     @property
     def cautions(self) -> tuple[Notice, ...]:
-        """What a reader should know of its limits, the gravest first."""
+        """Limitations, the most serious first."""
         return (*self.new_cautions, *self._few_labels())
 
     @property
     def new_cautions(self) -> tuple[Notice, ...]:
-        """The same without classes that have few labels, of which the fit itself has warned."""
+        """The same without warnings about classes with few labels, which the fit has already issued."""
         return (*self._chance_level(), *self._not_held_out())
 
     def _chance_level(self) -> tuple[Notice, ...]:
@@ -182,7 +182,7 @@ class Assessment:
 
     @property
     def text(self) -> str:
-        """The accuracy, a table of the classes, and how it was found."""
+        """The accuracy, a table of the classes, and the method."""
         cells = [
             (
                 printable(found.label),
@@ -204,7 +204,7 @@ class Assessment:
 
     @property
     def about_agreement(self) -> str:
-        """How good the rows are on which all near-optimal trees agree, in a sentence; empty if not known."""
+        """The accuracy on rows where all near-optimal trees agree, in a sentence; empty if unknown."""
         if np.isnan(self.agreed_accuracy):
             return ""
         return (
@@ -214,29 +214,29 @@ class Assessment:
 
 
 def with_error(value: float, error: float) -> str:
-    """A share with its standard error, or that it is not known."""
+    """Return a share with its standard error, as text, or say that it is unknown."""
     return "not known" if np.isnan(value) else f"{percentage(value, 1)} ± {percentage(error, 1)}"
 
 
 def held_out_folds(codes: IntArray, n_folds: int = N_FOLDS, seed: int = 0) -> list[IntArray]:
-    """Divide labeled rows into parts that have about the same number of rows of each class.
+    """Divide labeled rows into folds with about the same number of rows of each class.
 
-    A label that is the only one of its class stays in every fit. A class with fewer labels than folds is in some folds
-    only, so that every fit keeps most of its labels.
+    The only label of a class stays in every fit. A class with fewer labels than folds is only in some folds, so that
+    every fit keeps most of its labels.
 
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
         Class of each row, -1 for unlabeled rows.
     n_folds : int
-        Number of parts, at least 2.
+        Number of folds, at least 2.
     seed : int
-        Shuffles the rows of each class.
+        Seed for shuffling the rows of each class.
 
     Returns
     -------
     list of ndarray
-        Row numbers of each part.
+        Row numbers of each fold.
     """
     rng = np.random.default_rng(seed)
     of_classes = [rng.permutation(np.flatnonzero(codes == k)) for k in range(int(codes.max(initial=-1)) + 1)]
@@ -249,7 +249,7 @@ def held_out_folds(codes: IntArray, n_folds: int = N_FOLDS, seed: int = 0) -> li
 
 
 def mean_shares(found: Sequence[IntArray], sizes: FloatArray, n_classes: int) -> FloatArray | None:
-    """Share of each class among rows of these sizes, in the mean of several classifiers; None without rows."""
+    """Return the share of each class among rows of these sizes, averaged over classifiers; None without rows."""
     if not len(sizes):
         return None
     return np.asarray(
@@ -259,7 +259,7 @@ def mean_shares(found: Sequence[IntArray], sizes: FloatArray, n_classes: int) ->
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """The labeled rows and what is known of the classes of the unlabeled ones, to judge held-out predictions by.
+    """Labels and known class shares by which held-out predictions are judged.
 
     Attributes
     ----------
@@ -268,7 +268,7 @@ class HeldOut:
     rows : ndarray of shape (n_held,)
         Labeled rows that were held out.
     n_folds : int
-        Folds in which they were.
+        Number of folds.
     """
 
     known: Known
@@ -277,7 +277,7 @@ class HeldOut:
 
     @classmethod
     def of_folds(cls, known: Known, folds: Sequence[IntArray]) -> HeldOut:
-        """The rows of these folds."""
+        """Return the rows of these folds."""
         return cls(known, np.sort(np.concatenate(folds)), len(folds))
 
     @property
@@ -287,36 +287,36 @@ class HeldOut:
 
     @property
     def shares(self) -> FloatArray:
-        """Share of each class among the unlabeled rows; among the labeled ones if no row is unlabeled."""
+        """Share of each class among the unlabeled rows, or among the labeled ones if no row is unlabeled."""
         totals = self.known.targets.class_totals()
         counts = totals if totals.sum() > 0 else self.known.labels.counts().astype(float)
         return np.asarray(counts / counts.sum())
 
     @property
     def weights(self) -> FloatArray:
-        """What each held-out row counts: survey weights within a class, which add up to the share of the class.
+        """Weight of each held-out row: survey weights within a class, which add up to the share of the class.
 
-        Classes without a held-out row are left out, and the others keep their proportions.
+        Classes without held-out rows are omitted, and the others keep their proportions.
         """
         sizes, truth = self.known.sizes[self.rows], self.truth
         of_class = np.bincount(truth, weights=sizes, minlength=len(self.shares))
         share = np.where(of_class > 0, self.shares, 0.0)
-        if share.sum() == 0:  # only classes of which no row is unlabeled can be judged
+        if share.sum() == 0:  # only classes without unlabeled rows can be judged
             share = of_class
         return np.asarray((share / share.sum() / np.where(of_class > 0, of_class, 1.0))[truth] * sizes)
 
     def score(self, right: BoolArray) -> float:
-        """Share of right rows, weighted to the known shares."""
+        """Return the share of correctly classified rows, weighted to the known shares."""
         return float(self.weights @ right)
 
     def difference(self, one: BoolArray, other: BoolArray) -> tuple[float, float]:
-        """How much more often one classifier is right than another, and the standard error, row by row."""
+        """Return the difference in accuracy between two classifiers, and its standard error, from paired rows."""
         gain = one.astype(float) - other
         variance = 0.0
         for k, share in enumerate(self.shares):
             of_class, n_rows = gain[self.truth == k], self._sizes[k]
             if n_rows:
-                # One gain, one loss and one tie are added: a small sample without a difference has some variance.
+                # One gain, one loss and one tie are added, so that a small sample without differences has a variance.
                 variance += share**2 * float(np.var([*of_class, -1.0, 0.0, 1.0])) / n_rows
         return float(self.weights @ gain), float(np.sqrt(variance))
 
@@ -327,19 +327,19 @@ class HeldOut:
         apart: float = 0.0,
         placed: FloatArray | None = None,
     ) -> Assessment:
-        """Judge the classes that held-out rows got.
+        """Assess the classes assigned to held-out rows.
 
         Parameters
         ----------
         assigned : ndarray of shape (n_rows,)
-            Class that each labeled row got while it was held out.
+            Class assigned to each labeled row while it was held out.
         agreed : ndarray of shape (n_rows,), optional
-            Whether all near-optimal trees put it into this class, 1 or 0; NaN where no such trees are known.
+            Whether all near-optimal trees assign the row to this class, 1 or 0; NaN if no such trees are known.
         apart : float
-            Share of the unlabeled rows on which the classifier to assess differs from those of the folds, in the mean.
+            Mean share of the unlabeled rows on which the classifier to assess differs from those of the folds.
         placed : ndarray of shape (n_classes,), optional
-            Share of the unlabeled rows that the classifiers of the folds put into each class, in the mean; by default
-            that of the totals.
+            Mean share of the unlabeled rows that the classifiers of the folds assign to each class; by default, that of
+            the totals.
 
         Returns
         -------
@@ -351,14 +351,14 @@ class HeldOut:
         recall = np.where(n > 0, np.diag(rates), np.nan)
         center = (np.nan_to_num(recall) * n + _HALF) / (n + 1)
         recall_variance = center * (1 - center) / (n + 2)
-        # Nothing is known of a class without a held-out row, except that rows put into it that are not of other classes
-        # are its own. It has all the doubt of its prior.
+        # Nothing is known about a class without held-out rows, except that rows assigned to it that do not belong to
+        # other classes are its own. Its variance is that of its prior.
         own = (shares if placed is None else placed) - shares @ rates
         implied = np.clip(own / np.where(shares > 0, shares, 1.0), 0.0, 1.0)
         accuracy = float(shares @ np.where(n > 0, np.nan_to_num(recall), implied))
         middle = np.where(n > 0, center, implied)
-        # Where it differs from the classifiers of the folds, it may be right more often than they are, or less often:
-        # the gain is between the share of these rows and its negative, each value as likely as any other.
+        # Where it differs from the classifiers of the folds, it may be right more or less often than they are: the gain
+        # is uniformly distributed between minus and plus the share of these rows.
         gain_variance = min(apart, _MOST_APART) ** 2 / 3
         variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle) + gain_variance
         precision = [self._precision(rates, k) for k in range(len(shares))]
@@ -389,14 +389,14 @@ class HeldOut:
 
     @property
     def _sizes(self) -> FloatArray:
-        """Held-out rows of each class; with survey weights, how many equally weighted rows they are worth (Kish)."""
+        """Number of held-out rows of each class; with survey weights, Kish's effective sample size."""
         sizes, n_classes = self.known.sizes[self.rows], len(self.known.classes)
         added = np.bincount(self.truth, weights=sizes, minlength=n_classes)
         squares = np.bincount(self.truth, weights=sizes**2, minlength=n_classes)
         return np.asarray(added**2 / np.where(squares > 0, squares, 1.0))
 
     def _rates(self, assigned: IntArray) -> FloatArray:
-        """Share of each class that is put into each class, shape (n_classes, n_classes); 0 where nothing is known."""
+        """Return the share of each class assigned to each class, shape (n_classes, n_classes); 0 if unknown."""
         n_classes = len(self.known.classes)
         counts = np.zeros((n_classes, n_classes))
         np.add.at(counts, (self.truth, assigned), self.known.sizes[self.rows])
@@ -404,7 +404,7 @@ class HeldOut:
         return np.asarray(counts / np.where(added > 0, added, 1.0))
 
     def _precision(self, rates: FloatArray, k: int) -> tuple[float, float]:
-        """Share of the rows put into class k that are of it, and its standard error; NaN if nothing is known."""
+        """Return the share of rows assigned to class k that belong to it, and its standard error; NaN if unknown."""
         if not self._sizes[k] or (self.shares[self._sizes == 0] > 0).any():
             return np.nan, np.nan
         is_k = np.arange(len(rates)) == k
@@ -413,7 +413,7 @@ class HeldOut:
         )
 
     def _variance_of_shares(self, recall: FloatArray) -> float:
-        """What uncertain totals add: the accuracy changes with the shares where classes differ in their recall."""
+        """Return the variance due to uncertain totals: accuracy depends on shares if recall differs by class."""
         totals = self.known.targets.class_totals()
         if not totals.sum() > 0:
             return 0.0
@@ -423,14 +423,14 @@ class HeldOut:
             of_classes = self.shares * (1 - self.shares) / self.known.labels.counts().sum()
         uncertain = of_classes > 0
         k = int(uncertain.sum())
-        if k < 2:  # the other classes make up for what one has more
+        if k < 2:  # what one class gains, the others lose
             return float(((recall - recall.mean()) ** 2 * of_classes).sum())
         apart = recall - recall[uncertain].mean()
-        # Shares add up to 1: what one of two classes has more, the other lacks, which doubles the sum.
+        # Shares add up to 1: what one of two classes gains, the other loses, which doubles the sum.
         return float(k / (k - 1) * (apart**2 * of_classes).sum())
 
     def _rate(self, flags: BoolArray) -> FloatArray:
-        """Share of flagged rows in each class."""
+        """Return the share of flagged rows in each class."""
         sizes, n_classes = self.known.sizes[self.rows], len(self.known.classes)
         flagged = np.bincount(self.truth, weights=sizes * flags, minlength=n_classes)
         added = np.bincount(self.truth, weights=sizes, minlength=n_classes)
@@ -438,7 +438,7 @@ class HeldOut:
 
 
 def _agreement(held: HeldOut, assigned: IntArray, agreed: FloatArray | None) -> dict[str, float]:
-    """Share and accuracy of the rows on which near-optimal trees agree, by the rows for which such trees are known."""
+    """Return share and accuracy of the rows on which near-optimal trees agree, from rows with such trees."""
     rows = held.rows[:0] if agreed is None else held.rows[~np.isnan(agreed[held.rows])]
     if agreed is None or not len(rows):
         return {"agreed": np.nan, "agreed_accuracy": np.nan, "agreed_accuracy_se": np.nan}
@@ -449,10 +449,10 @@ def _agreement(held: HeldOut, assigned: IntArray, agreed: FloatArray | None) -> 
 
 
 def _variance_of_totals(margin: Margin) -> FloatArray:
-    """Variance of the total of each class over all domains, shape (n_classes,)."""
+    """Return the variance of the total of each class over all domains, shape (n_classes,)."""
     is_open = np.isnan(margin.value)
-    spread = (margin.high - margin.low) ** 2 / 12  # of a number between two bounds, each as likely as any other
-    # A class that gets the remaining rows is as uncertain as the others together.
+    spread = (margin.high - margin.low) ** 2 / 12  # of a uniform distribution between the bounds
+    # A class that gets the remaining rows is as uncertain as all others together.
     remaining = np.where(is_open, 0.0, margin.se**2).sum(axis=1, keepdims=True)
     is_remainder = is_open & (is_open.sum(axis=1, keepdims=True) == 1)
     of_cells = np.where(is_remainder, remaining, np.where(is_open, spread, margin.se**2))
@@ -460,9 +460,9 @@ def _variance_of_totals(margin: Margin) -> FloatArray:
 
 
 def _ratio(shares: FloatArray, hits: FloatArray, misses: FloatArray, n: FloatArray) -> tuple[float, float]:
-    """Hits over hits and misses, added up over classes by their shares, and the standard error (delta method).
+    """Return hits over hits and misses, summed over classes by share, and the standard error (delta method).
 
-    Shares of the rows of each class that are hits or misses; NaN for classes whose rows cannot be either.
+    ``hits`` and ``misses`` are shares of the rows of each class; NaN for classes whose rows can be neither.
     """
     raw_hits, raw_misses = np.nan_to_num(hits), np.nan_to_num(misses)
     among = float(shares @ (raw_hits + raw_misses))
@@ -479,7 +479,7 @@ def _ratio(shares: FloatArray, hits: FloatArray, misses: FloatArray, n: FloatArr
 
 
 def _interval(accuracy: float, center: float, variance: float) -> tuple[float, float]:
-    """An interval within 0 and 1: that of the beta distribution with this mean and variance."""
+    """Return an interval within 0 and 1, from the beta distribution with this mean and variance."""
     strength = max(center * (1 - center) / variance - 1, 0.1)
     tail = (1 - CONFIDENCE) / 2
     low, high = (float(beta.ppf(part, center * strength, (1 - center) * strength)) for part in (tail, 1 - tail))

@@ -1,4 +1,4 @@
-"""Fits without some of the labels, which assess a tree, and all trees of a simplicity path, by labels not seen."""
+"""Fits without some of the labels, to assess a tree or a simplicity path by held-out labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.trees.tree import ObliqueTree
 
 NEARLY = 0.02
-"""Share of the unlabeled rows by which a recommended tree may miss the totals beyond what the fitted tree misses."""
+"""Share of the unlabeled rows by which a recommended tree may miss the totals by more than the fitted tree."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished folds and their total number."""
@@ -61,13 +61,13 @@ class CrossFit:
     tree : ObliqueTree
         The tree to assess.
     folds : tuple of ndarray
-        Rows that each fit holds out.
+        Rows held out by each fit.
     trained : tuple of Trained
         Result of each fit.
     n_asked : int
-        Requested number of folds; few labels make fewer.
+        Requested number of folds; with few labels, there are fewer.
     trees : tuple of ObliqueTree
-        The tree of each fold that stands for the tree: the fitted one, or one as simple as a chosen tree.
+        The tree of each fold that represents the tree: the fitted one, or one as simple as a chosen tree.
     """
 
     fit: FitTask
@@ -79,12 +79,12 @@ class CrossFit:
 
     @cached_property
     def assessment(self) -> Assessment:
-        """Expected accuracy of the tree, and of rows on which near-optimal trees agree."""
+        """Expected accuracy of the tree, overall and on rows where near-optimal trees agree."""
         assigned, (apart, placed) = self._assigned_by(self.trees), self._on_unlabeled(self.trees, self.tree)
         return self.held_out.assess(assigned, self._agreed(), apart, placed)
 
     def of_chosen(self, tree: ObliqueTree, n_terms: int, stop: Stop = never) -> CrossFit:
-        """The same folds to assess another tree, by their richest trees with no more terms than it has."""
+        """Return the same folds to assess another tree, by their richest trees with no more terms."""
         return replace(self, tree=tree, trees=tuple(_richest(front, n_terms) for front in self._fronts(stop)))
 
     @property
@@ -93,15 +93,15 @@ class CrossFit:
         return HeldOut.of_folds(self.fit.known, self.folds)
 
     def assessed_path(self, path: SimplicityPath, stop: Stop = never) -> SimplicityPath:
-        """The same path with the accuracy of each tree, and a recommended one.
+        """Return the path with the accuracy of each tree and a recommended tree.
 
-        Each fold has a path of its own. A tree is assessed by the richest trees of the folds with no more terms than it
-        has, and the fitted tree by the fitted trees of the folds.
+        Each fold has its own path. A tree is assessed by the richest trees of the folds with no more terms, and the
+        fitted tree by the fitted trees of the folds.
         """
         fronts = self._fronts(stop)
 
         def assessed(step: SimplicityStep) -> tuple[SimplicityStep, BoolArray]:
-            """A step with its accuracy, and whether each held-out row was right."""
+            """Return a step with its accuracy, and whether each held-out row was classified correctly."""
             trees = list(self.trees)
             if step is not path.fitted:
                 trees = [_richest(front, step.n_terms) for front in fronts]
@@ -116,7 +116,7 @@ class CrossFit:
         return SimplicityPath([all_steps[id(step)][0] for step in path], fitted, recommended)
 
     def _recommended(self, steps: list[tuple[SimplicityStep, BoolArray]], fitted: SimplicityStep) -> SimplicityStep:
-        """The simplest tree within one standard error of the most accurate, among those that nearly meet the totals."""
+        """Return the simplest tree within one standard error of the best, among trees that nearly meet the totals."""
         most_off = fitted.rows_off + NEARLY * float(self.fit.known.in_rows.unlabeled_sizes.sum())
         near = [found for found in steps if found[0].rows_off <= most_off]
         best = max(near, key=lambda found: (found[0].accuracy, -found[0].n_terms))
@@ -128,16 +128,16 @@ class CrossFit:
         return min(filter(is_as_good, near), key=lambda found: found[0].n_terms)[0]
 
     def _assigned_by(self, trees: Sequence[ObliqueTree]) -> IntArray:
-        """Class of each row by the tree of the fold that held it out; -1 for other rows."""
+        """Return the class of each row by the tree of the fold that held it out; -1 for other rows."""
         assigned = np.full(len(self.fit.rows), UNLABELED, dtype=np.int64)
         for held, tree in zip(self.folds, trees, strict=True):
             assigned[held] = tree.predict(self.fit.rows[held])
         return assigned
 
     def _on_unlabeled(self, trees: Sequence[ObliqueTree], tree: ObliqueTree) -> tuple[float, FloatArray | None]:
-        """Mean share of the unlabeled rows on which trees of the folds differ from a tree, and mean class shares.
+        """Return the mean share of unlabeled rows on which the folds' trees differ from a tree, and mean class shares.
 
-        0 and None if no row is unlabeled.
+        They are 0 and None if no row is unlabeled.
         """
         known = self.fit.known
         rows, sizes = self.fit.rows[~known.is_labeled], known.unlabeled_sizes
@@ -148,7 +148,7 @@ class CrossFit:
         return apart, mean_shares(classes, sizes, len(known.classes))
 
     def _agreed(self) -> FloatArray:
-        """Whether all near-optimal trees of its fold put a held-out row into the same class; NaN if there are none."""
+        """Whether all near-optimal trees of its fold assign a held-out row to the same class; NaN if there are none."""
         agreed = np.full(len(self.fit.rows), np.nan)
         for held, trained, tree in zip(self.folds, self.trained, self.trees, strict=True):
             if trained.others and tree is trained.tree:
@@ -158,7 +158,7 @@ class CrossFit:
         return agreed
 
     def _fronts(self, stop: Stop) -> list[list[tuple[int, ObliqueTree]]]:
-        """Terms and trees of the path of each fold, from the simplest."""
+        """Return numbers of terms and trees of each fold's path, simplest first."""
         deadline = Deadline(math.inf, stop)
         fronts = [
             [(0, found.tree)] if found.simplification is None else found.simplification.frontier(deadline)
@@ -170,5 +170,5 @@ class CrossFit:
 
 
 def _richest(front: list[tuple[int, ObliqueTree]], n_terms: int) -> ObliqueTree:
-    """The richest tree with at most ``n_terms`` terms, or else the simplest."""
+    """Return the richest tree with at most ``n_terms`` terms, or else the simplest."""
     return next((tree for terms, tree in reversed(front) if terms <= n_terms), front[0][1])

@@ -1,11 +1,10 @@
-"""The difference estimator: predictions of all rows added up, and what held-out labels show of their errors.
+"""The difference estimator: the sum of the predictions of all rows, corrected by the errors on held-out labels.
 
 For domain d and class k it is the sum of p_k(x_i) over the unlabeled rows, plus the rows of the domain times the mean
-error of its labeled rows, each weighted by the rows that it stands for and shrunk as `domain_effects` says, raked to
-the totals. `Estimation` computes it where fits hold rows out in `Folds`, or where no label took part in the fit. Its
-variance is a formula, so that nothing is fitted 200 times. A guide that has seen a sample of the unlabeled rows
-predicts these rows, and each of them stands for others with the same leaf and the same domains: a register of any size
-becomes a short table.
+error of its labeled rows, each weighted by the rows that it represents and shrunk by `domain_effects`, raked to the
+totals. `Estimation` computes it if fits hold rows out in `Folds`, or if no label took part in the fit. Its variance is
+a formula, so 200 fits are not needed. If the guide was fitted with a sample of the unlabeled rows, it predicts only
+these, and each represents others with the same leaf and domains: a register of any size becomes a short table.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from s2oct.problem.targets import Targets
 from s2oct.problem.totals import ERRORS_EACH_WAY
 
 N_FOLDS = 10
-"""Folds in which labels are held out: each fit still sees nine labels of ten."""
+"""Number of folds in which labels are held out: each fit still uses nine of ten labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The labeled rows of a table, and behind them unlabeled rows that stand for all others.
+    """The labeled rows of a table, followed by unlabeled rows that represent all others.
 
     Attributes
     ----------
     known : Known
-        What is known about them; an unlabeled row weighs as much as the rows that it stands for.
+        Labels, totals and weights; an unlabeled row has the total weight of the rows that it represents.
     rows : ndarray of int
-        Where these rows are in the table.
+        Positions of these rows in the table.
     squares : ndarray of shape (n_unlabeled,)
-        For each of the unlabeled rows the sum of the squared weights of the rows that it stands for.
+        For each unlabeled row, the sum of the squared weights of the rows that it represents.
     """
 
     known: Known
@@ -48,9 +47,9 @@ class Groups:
 
     @classmethod
     def of(cls, known: Known, leaves: IntArray, codes: IntArray, sampled: IntArray) -> Groups:
-        """Let sampled rows stand for the unlabeled rows of a table with the same leaf and domains.
+        """Let sampled rows represent the unlabeled rows of a table with the same leaf and domains.
 
-        Where none of them is sampled, one row stands for all.
+        If none of them is sampled, one row represents all.
         """
         labeled, unlabeled = np.flatnonzero(known.is_labeled), np.flatnonzero(~known.is_labeled)
         keys = _joint(leaves[unlabeled], codes[unlabeled], *(margin.codes for margin in known.targets.margins))
@@ -79,10 +78,10 @@ class Groups:
 
 
 def _joint(*codes: IntArray) -> IntArray:
-    """One number for each combination of codes."""
+    """Return one number for each combination of codes."""
     joint = np.zeros(len(codes[0]), dtype=np.int64)
     for part in codes:
-        # Numbers without gaps keep products far from the largest integer.
+        # Consecutive numbers keep products far from integer overflow.
         joint = np.unique(joint * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1]
     return joint
 
@@ -97,10 +96,10 @@ def difference_estimation(
     squares: FloatArray | None = None,
     design_weights: FloatArray | None = None,
 ) -> Estimation:
-    """Estimates from fits that held rows out; without folds, no label has taken part in the fit.
+    """Estimate from fits that held rows out; without folds, no label took part in the fit.
 
-    ``design_weights`` of the labeled rows are inverse probabilities of being labeled. If there are any and no totals
-    are stated, totals are estimated, too. Everything else is as in `Estimation`.
+    ``design_weights`` of the labeled rows are inverse probabilities of being labeled. If they are given and totals are
+    not, totals are also estimated. Everything else is as in `Estimation`.
     """
     weights = None if design_weights is None else _stands_for(design_weights, known.sizes[known.is_labeled])
 
@@ -123,14 +122,14 @@ def difference_estimation(
 
 
 def weighted_totals(known: Known, weights: FloatArray) -> Targets:
-    """Totals of the unlabeled rows by the weights of the labeled rows of each class alone."""
+    """Return totals of the unlabeled rows from the weights of the labeled rows of each class alone."""
     sizes = known.unlabeled_sizes
     shares = np.bincount(known.labeled_codes, weights=weights, minlength=len(known.classes)) / weights.sum()
     return Targets.exact(sizes.sum() * shares, len(sizes))
 
 
 def _stands_for(design_weights: FloatArray, sizes: FloatArray) -> FloatArray:
-    """How many unlabeled rows each labeled row of a probability sample stands for: its design weight but itself."""
+    """Return the number of unlabeled rows that each labeled row represents: its design weight minus itself."""
     others = np.maximum(design_weights - sizes, 0.0)
     if not others.any():
         raise InvalidProblem(
@@ -140,9 +139,9 @@ def _stands_for(design_weights: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 def _estimated_totals(estimation: Estimation) -> Targets:
-    """Totals of the unlabeled rows by the difference estimator, with standard errors from the held-out residuals.
+    """Return totals of the unlabeled rows by the difference estimator, with standard errors from held-out residuals.
 
-    Labels of a probability sample need no known totals: the predictions added up are wrong by the mean residual.
+    A probability sample of labels needs no known totals: the mean residual estimates the error of the sum.
     """
     weights, rows = estimation.label_weights, float(estimation.sizes.sum())
     residuals = np.eye(estimation.n_classes)[estimation.labels] - estimation.labeled

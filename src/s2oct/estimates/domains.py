@@ -31,7 +31,7 @@ N_REPLICATES, LEAST_REPLICATES = 200, 2
 """Default and minimum number of replicates; a single one has no spread."""
 
 FOLD_ROWS = 5000
-"""Maximum number of unlabeled rows in a fit that holds labels out to show mistakes: more rows hardly change these."""
+"""Maximum number of unlabeled rows in a fit that holds labels out; more rows hardly change its mistakes."""
 
 _MISSING = "missing"
 """Domain of rows without a value; in parentheses if a value has this name."""
@@ -49,7 +49,7 @@ class Design(NamedTuple):
 
 
 def read_method(method: Any, design: Design, *, is_given: bool) -> str:
-    """The method to use; ``is_given`` says whether a table or design weights are given, which replicates cannot use."""
+    """Return the method; ``is_given`` says whether a table or design weights are given, which replicates cannot use."""
     if method not in METHODS:
         raise InvalidProblem(f"Expected method to be one of {', '.join(map(repr, METHODS))}, got {brief(method)}.")
     chosen = (DIFFERENCE if is_given else REPLICATES) if method == AUTO else str(method)
@@ -66,10 +66,10 @@ def read_method(method: Any, design: Design, *, is_given: bool) -> str:
 
 
 def read_design_weights(given: Any, known: Known, n_rows: int) -> FloatArray | None:
-    """Design weights of the labeled rows that count; None if none are given."""
+    """Return design weights of the labeled rows that count; None if none are given."""
     if given is None:
         return None
-    # Unlabeled rows need none.
+    # Unlabeled rows need no design weights.
     numbers = np.nan_to_num(np.asarray(given, dtype=float)) if np.ndim(given) == 1 else given
     weights = read_weights(numbers, n_rows, "design_weight")
     assert weights is not None
@@ -119,8 +119,8 @@ def estimate_by_difference(
 ) -> Estimates:
     """Estimate by the difference estimator; without ``running``, no label took part in the fit of the tree.
 
-    Tree and guide predict all rows if the fit has asked the guide about them, or else a sample that represents all.
-    If no label took part in the fit, only the tree predicts.
+    Tree and guide predict all rows if the guide predicted them in the fit, or else a sample that represents all. If no
+    label took part in the fit, only the tree predicts.
     """
     confidence = BETWEEN_ZERO_AND_ONE.read("confidence", confidence)
     divisions, notes = _divisions(by, fit)
@@ -156,7 +156,7 @@ def estimate_by_difference(
 
 
 def _fold_sample(fit: FitTask) -> tuple[FitTask, IntArray]:
-    """The fit to its labeled rows and a sample of the others if they are many, and the positions of these rows."""
+    """Return the fit to the labeled rows and at most a sample of the others, and the positions of these rows."""
     if int((~fit.known.is_labeled).sum()) <= FOLD_ROWS:
         return fit.in_memory(None), np.arange(len(fit.rows))
     register = Register.of_arrays(fit.rows, fit.known, fit.budget.seed, FOLD_ROWS)
@@ -164,7 +164,7 @@ def _fold_sample(fit: FitTask) -> tuple[FitTask, IntArray]:
 
 
 def _probabilities_of(rows: IntArray, sampled: IntArray, probabilities: FloatArray, leaves: IntArray) -> FloatArray:
-    """The guide's probabilities of rows, shape (rows, n_classes).
+    """Return the guide's probabilities of rows, shape (rows, n_classes).
 
     A row that is not in the sample gets the mean of its leaf, or of all rows if its leaf has no sampled row.
     """
@@ -177,7 +177,7 @@ def _probabilities_of(rows: IntArray, sampled: IntArray, probabilities: FloatArr
 
 
 def _replicate_weights(fit: FitTask, design: Design) -> ReplicateWeights | None:
-    """The user's replicate weights; None if there are none."""
+    """Return the user's replicate weights; None if there are none."""
     if design.weights is None:
         if design.scale is not None:
             raise InvalidProblem(
@@ -187,7 +187,7 @@ def _replicate_weights(fit: FitTask, design: Design) -> ReplicateWeights | None:
     known, n_given = fit.known, len(fit.features)
     codes, weights = known.labels.codes, known.weights
     if known.counted is not None:
-        # Rows of weight 0 take no part, like unlabeled ones, whose replicate weights are ignored.
+        # Rows of weight 0 are treated as unlabeled, so their replicate weights are ignored.
         codes, weights = np.full(n_given, UNLABELED), np.zeros(n_given)
         codes[known.counted], weights[known.counted] = known.labels.codes, known.sizes
     factors = read_replicate_weights(design.weights, fit.features.table, codes, known.classes, weights)
@@ -202,7 +202,7 @@ def _replicate_weights(fit: FitTask, design: Design) -> ReplicateWeights | None:
 
 
 def _divisions(by: Any, fit: FitTask) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:
-    """Name, domains and codes of each division (the whole table by default), and notes about missing values."""
+    """Return name, domains and codes of each division (default: the whole table), and notes about missing values."""
     if by is None:
         return [("", np.array(["all"], dtype=object), np.zeros(len(fit.rows), dtype=np.int64))], []
     found, notes = [], []
@@ -223,7 +223,7 @@ def _divisions(by: Any, fit: FitTask) -> tuple[list[tuple[str, ObjectArray, IntA
 
 
 def _name_of_missing(values: Sequence[Any]) -> str:
-    """A name that no value has."""
+    """Return a name that is not among the values."""
     name = _MISSING
     while name in map(str, values):
         name = f"({name})"

@@ -2,8 +2,8 @@
 
 `Estimation` does three things. It learns from held-out labels how often tree and guide are wrong, and turns predicted
 classes into probabilities of true classes (`chosen_correction`), raked to the totals (`raked`). It adds them up by
-domain, shifted by what the labeled rows of the domain show (`domain_effects`). And it adds up the variances: of labels,
-of single rows, and of what rows of a domain have in common.
+domain, shifted by what the labeled rows of the domain show (`domain_effects`). It adds up three variances: of labels,
+of single rows, and of domain effects.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from s2oct.problem.targets import Targets
 from s2oct.wording import listed
 
 RAKINGS, BALANCINGS = 200, 1000
-"""Maximum number of passes in which probabilities are raked to the totals, and tables balanced; few are needed."""
+"""Maximum number of passes for raking probabilities to the totals and balancing tables; few are needed."""
 
 LEAST = 1e-3
 """Minimum probability, so that one surprise among few labels does not decide."""
@@ -37,25 +37,25 @@ class EstimationParams:
     Attributes
     ----------
     prior_rows : float
-        Rows with the known shares that are added to the held-out rows of each predicted class: few labels prove little.
+        Number of prior rows, with the known shares, added to the held-out rows of each predicted class.
     powers : tuple of float
-        Powers of the guide's probabilities and of the tree's confusion that are tried.
+        Candidate powers of the guide's probabilities and of the tree's confusion.
     prior_spread, prior_slope : float
-        Prior mean of tau, the standard deviation of domain effects: a constant over the root of the number of labels,
-        because more labels leave less to domains unrelated to the classes, plus a part of the spread of the predicted
-        shares over the domains.
+        Prior mean of tau, the standard deviation of domain effects: a constant over the square root of the number of
+        labels, because more labels leave less to domain effects, plus a part of the spread of the predicted shares over
+        the domains.
     slope_of_tree : float
         The same part if a tree predicts without a guide and without replicates: its few leaves hide more of a domain.
     most_spread, n_spreads : float, int
-        Largest value of tau, and number of values between 0 and it that are weighed against each other.
+        Maximum of tau, and number of values from 0 to it over which the effects are averaged.
     label_spread, label_slope : float
-        Standard deviation of a predicted share from sample to sample, times the root of the number of labels: a
-        constant, and a multiple of the spread of the shares. Replicates measure it; these are roughly their means over
-        many populations.
+        Standard deviation of a predicted share over samples, times the square root of the number of labels: a constant,
+        and a multiple of the spread of the shares. Replicates measure it; these are roughly their means over many
+        populations.
     least_variance : float
-        Minimum variance of a labeled row's error: no row is as certain as a model with few labels suggests.
+        Minimum variance of a labeled row's error: a model with few labels is overconfident.
     few_labels : int
-        Labels of a class below which little is known about its mistakes.
+        Number of labels of a class below which little is known about its mistakes.
     least_freedom : int
         Minimum degrees of freedom: with fewer, intervals would be too wide to be useful.
     rounding : float
@@ -99,7 +99,7 @@ class Estimation:
     replicates : sequence of Replicate
         Replicates of the fit.
     others : tuple of ndarray
-        Classes of all rows by other trees that are as good.
+        Classes of all rows by other, equally good trees.
     drawing : Drawing or None
         How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
         errors then come from a formula.
@@ -137,7 +137,7 @@ class Estimation:
         self.squares = self.sizes**2 if squares is None else squares
         # The mean weight of a row.
         self.row = float(np.mean(self.weights) if squares is None else squares.sum() / max(self.sizes.sum(), 1e-300))
-        # Without a guide every class is alike.
+        # Without a guide, all classes are equally probable.
         alike = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
         self.has_guide, self.by_guide = probabilities is not None, alike
         if probabilities is not None:
@@ -165,7 +165,7 @@ class Estimation:
         return tuple(notes)
 
     def _about_correction(self) -> str:
-        """The combination of guide and tree that predicted the held-out labels best, in a sentence."""
+        """Describe the combination of guide and tree that predicted held-out labels best, in a sentence."""
         guide, tree = self.correction.guide_power, self.correction.tree_power
         if guide and tree:
             return (
@@ -176,7 +176,7 @@ class Estimation:
         return f"The estimates use only {alone}, because these predicted the held-out labels best."
 
     def _replicated(self, found: Replicate) -> FloatArray:
-        """Probabilities of the unlabeled rows by a replicate: its labels, its tree, its guide and its totals."""
+        """Return probabilities of the unlabeled rows by a replicate: its labels, tree, guide and totals."""
         weights = self.label_weights * found.drawn
         confusion = true_given_predicted(self.votes, self.labels, weights, self.shares, self.params)
         correction = Correction(confusion, self.correction.guide_power, self.correction.tree_power)
@@ -184,7 +184,7 @@ class Estimation:
         return raked(correction.probabilities(found.classes, found.probabilities), self.sizes, targets)
 
     def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:
-        """Estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
+        """Return estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
         n_domains, n_classes = len(domains), self.n_classes
         parts = [self._unlabeled_counts(k, codes, n_domains) for k in range(n_classes)]
         known = np.column_stack([self._known_counts(codes, n_domains, k) for k in range(n_classes)])
@@ -209,14 +209,14 @@ class Estimation:
         return [{key: row.get(key, name) for key in COLUMNS} for row in rows]
 
     def _class_totals(self) -> FloatArray:
-        """Unlabeled rows of each class: the totals, or what raking left where these are bounds."""
+        """Return the number of unlabeled rows of each class: the totals, or the raked sums if totals are bounds."""
         found, totals = self.sizes @ self.unlabeled, self.known.targets.class_totals()
-        # Raking ends before the last digits where probabilities are near 0 and 1.
+        # With probabilities near 0 and 1, raking stops before the last digits.
         is_met = not np.isnan(self.known.targets.margins[0].value).any() and np.allclose(found, totals, rtol=0.01)
         return np.asarray(totals * found.sum() / totals.sum() if is_met and totals.sum() > 0 else found)
 
     def _unlabeled_counts(self, k: int, codes: IntArray, n_domains: int) -> tuple[FloatArray, FloatArray]:
-        """Estimated number of unlabeled rows of a class in each domain, and its variance."""
+        """Return the estimated number of unlabeled rows of a class in each domain, and its variance."""
         q = self.unlabeled[:, k]
         unlabeled, labeled = codes[~self.is_labeled], codes[self.is_labeled]
         rows = np.bincount(unlabeled, weights=self.sizes, minlength=n_domains)
@@ -242,7 +242,7 @@ class Estimation:
         return np.clip(counts + rows * shift, 0.0, rows), variance
 
     def _variance_of_totals(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
-        """Variance of the counts of each domain that is due to estimated totals.
+        """Return the variance of each domain's count due to estimated totals.
 
         If a total changes, raking changes each row in proportion to q (1 - q).
         """
@@ -255,7 +255,7 @@ class Estimation:
         return found
 
     def _variance_of_sample(self, k: int, codes: IntArray, n_domains: int) -> FloatArray:
-        """Variance due to rows that represent others, whose probabilities vary like those of rows of one class."""
+        """Return the variance due to rows that represent others, whose probabilities vary like those within a class."""
         q, classes = self.unlabeled[:, k], self.predicted[~self.is_labeled]
         spread = np.zeros(self.n_classes)
         for j in np.unique(classes):
@@ -266,7 +266,7 @@ class Estimation:
         return np.bincount(codes, weights=others * spread[classes], minlength=n_domains).astype(float)
 
     def _importance(self) -> FloatArray:
-        """Weights of the labeled rows with which the classes have their known shares."""
+        """Weights of the labeled rows that give the classes their known shares."""
         of_class = np.bincount(self.labels, weights=self.label_weights, minlength=self.n_classes)
         factor = self.shares / np.maximum(of_class, 1e-300)
         return np.asarray(self.label_weights * factor[self.labels])
@@ -303,9 +303,9 @@ class Estimation:
         }  # fmt: skip
 
     def _held_out(self, replicates: Sequence[Replicate]) -> tuple[FloatArray, FloatArray]:
-        """Mean votes of trees and mean probabilities of guides on the labeled rows that they have not seen.
+        """Return mean votes of trees and mean probabilities of guides on the labeled rows that they have not seen.
 
-        A row that every replicate has drawn has the vote of the fit itself.
+        A row drawn by every replicate gets the vote of the fit itself.
         """
         n, n_classes = len(self.labels), self.n_classes
         votes, by_guide, times = np.zeros((n, n_classes)), np.zeros((n, n_classes)), np.zeros(n)
@@ -322,7 +322,7 @@ class Estimation:
         return votes, by_guide
 
     def _known_counts(self, codes: IntArray, n_domains: int, k: int) -> FloatArray:
-        """Exactly known totals of a class by domain, each one total or a sum of several; NaN elsewhere."""
+        """Return exactly known totals of a class by domain, each one total or a sum of several; NaN elsewhere."""
         known = np.full(n_domains, np.nan)
         here = codes[~self.is_labeled]
         for margin in self.known.targets.margins:
@@ -337,13 +337,13 @@ class Estimation:
 
 
 def _known_shares(known: Known) -> FloatArray:
-    """Known shares of the classes among the unlabeled rows."""
+    """Return the known shares of the classes among the unlabeled rows."""
     totals, n_classes = np.maximum(known.targets.class_totals(), 0.0), len(known.classes)
     return np.asarray(totals / totals.sum()) if totals.sum() > 0 else np.full(n_classes, 1 / n_classes)
 
 
 def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: FloatArray) -> FloatArray:
-    """Estimates, domains by classes, scaled so that domains add up to their rows and classes to their totals.
+    """Scale estimates (domains by classes) so that domains add up to their rows and classes to their totals.
 
     Only free cells change. The classes were shifted separately before, so sums may be off.
     """
@@ -369,7 +369,7 @@ class Correction:
     confusion : ndarray of shape (n_classes, n_classes)
         Probability of each true class (rows) for each class of the tree (columns).
     guide_power, tree_power : float
-        How much the guide and the tree count; 1 and 0 is the guide alone.
+        Powers of the guide's and the tree's probabilities; 1 and 0 use the guide alone.
     """
 
     confusion: FloatArray
@@ -377,12 +377,12 @@ class Correction:
     tree_power: float
 
     def probabilities(self, classes: IntArray, by_guide: FloatArray) -> FloatArray:
-        """Probabilities of the true classes of rows, shape (rows, n_classes)."""
+        """Return probabilities of the true classes of rows, shape (rows, n_classes)."""
         return combined(self.confusion[:, classes].T, by_guide, self.guide_power, self.tree_power)
 
 
 def combined(by_tree: FloatArray, by_guide: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
-    """The product of two sets of probabilities, each to a power, as probabilities."""
+    """Return the normalised product of two sets of probabilities, each raised to a power."""
     product = np.clip(by_guide, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
     return np.asarray(product / product.sum(axis=1, keepdims=True))
 
@@ -390,7 +390,7 @@ def combined(by_tree: FloatArray, by_guide: FloatArray, guide_power: float, tree
 def true_given_predicted(
     votes: FloatArray, labels: IntArray, weights: FloatArray, shares: FloatArray, params: EstimationParams = DEFAULTS
 ) -> FloatArray:
-    """Probability of each true class for each predicted one, shape (n_classes, n_classes).
+    """Return the probability of each true class for each predicted one, shape (n_classes, n_classes).
 
     ``votes`` (n, n_classes) are shares of predicted classes of the labeled rows, ``weights`` their weights, and
     ``shares`` the known shares of the classes.
@@ -402,7 +402,7 @@ def true_given_predicted(
         total = float(weights[rows].sum())
         if total > 0:
             table[k] = shares[k] * (weights[rows] @ votes[rows]) / total
-    # The prior counts like labeled rows in each column.
+    # The prior counts like additional labeled rows in each column.
     table = table * float(weights.sum()) + params.prior_rows * shares[:, None]
     return np.asarray(table / table.sum(axis=0))
 
@@ -415,7 +415,7 @@ def chosen_correction(
     shares: FloatArray,
     params: EstimationParams = DEFAULTS,
 ) -> Correction:
-    """The powers that make held-out labels most likely, each label weighted to the known shares."""
+    """Return the powers that maximise the likelihood of held-out labels, weighted to the known shares."""
     confusion = true_given_predicted(votes, labels, weights, shares)
     by_tree = votes @ confusion.T
     of_class = np.bincount(labels, weights=weights, minlength=len(shares))
@@ -427,14 +427,15 @@ def chosen_correction(
                 continue
             likely = combined(by_tree, by_guide, guide_power, tree_power)[np.arange(len(labels)), labels]
             loss = -float(importance @ np.log(likely))
-            # Powers of a guide that finds all classes alike change only the rounding: the first one is simplest.
+            # If the guide finds all classes equally probable, its power changes only the rounding: the first one is
+            # used.
             if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
                 best, least = (guide_power, tree_power), loss
     return Correction(confusion, *best)
 
 
 def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:
-    """Probabilities multiplied by one factor per cell, so that they add up to the known total of every cell.
+    """Multiply probabilities by one factor per cell, so that they add up to the known total of every cell.
 
     Bounds are respected; an estimated total counts as its value.
     """
@@ -467,7 +468,7 @@ def domain_effects(
     slope: float | None = None,
     params: EstimationParams = DEFAULTS,
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors of the predicted shares of a class by domain: an average over tau, weighted by prior and labeled rows.
+    """Estimate errors of the predicted shares of a class by domain: an average over tau, by prior and labeled rows.
 
     Parameters
     ----------
@@ -485,7 +486,7 @@ def domain_effects(
     Returns
     -------
     shift, variance : ndarray of shape (n_domains,)
-        What to add to the predicted share of each domain, and the variance that remains.
+        Correction of the predicted share of each domain, and the remaining variance.
     """
     seen, taus = np.isfinite(variances), params.spreads
     total = variances[seen, None] + taus**2
@@ -501,14 +502,14 @@ def domain_effects(
 
 
 def variance_from_labels(spread: float, n_labels: int, params: EstimationParams = DEFAULTS) -> float:
-    """Variance of the predicted share of a domain over samples with this number of labels, without replicates."""
+    """Return the variance of a domain's predicted share over samples with this number of labels, by a formula."""
     return (params.label_spread**2 + (params.label_slope * spread) ** 2) / n_labels
 
 
 def spread_of_shares(
     probabilities: FloatArray, sizes: FloatArray, squares: FloatArray, codes: IntArray, n_domains: int
 ) -> float:
-    """Standard deviation of the mean probability over the domains, beyond that of rows assigned at random.
+    """Return the standard deviation of the mean probability over domains, beyond that of randomly assigned rows.
 
     ``sizes`` are weights of rows or groups of rows, ``squares`` the sums of the squared weights of their rows.
     """
@@ -530,7 +531,7 @@ def labeled_errors(
     n_domains: int,
     params: EstimationParams = DEFAULTS,
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean error of the labeled rows of each domain, and its variance, which is infinite without labeled rows.
+    """Return the mean error of the labeled rows of each domain, and its variance; infinite without labeled rows.
 
     ``importance`` weights rows to the known shares of their classes. Errors are relative to the mean error of all
     labeled rows, which the known totals correct.

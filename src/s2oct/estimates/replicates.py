@@ -1,7 +1,7 @@
-"""Replicates of a fit: labeled rows drawn anew, guide and tree fitted again; many of them run in parallel.
+"""Replicates of a fit: labeled rows are redrawn, guide and tree are fitted again; replicates run in parallel.
 
 Top down: `run_replicates` runs all replicates and keeps them as files. `Refits` is a fit that can be repeated.
-`replicate` makes one replicate. `Bootstrap`, `ReplicateWeights` and `Folds` say which labeled rows it has.
+`replicate` makes one replicate. `Bootstrap`, `ReplicateWeights` and `Folds` choose its labeled rows.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from s2oct.problem.totals import largest_remainder
 from s2oct.version import __version__
 
 HELD_OUT_DRAWS = 20
-"""Bootstrap replicates added to replicate weights that leave no row out: mistakes show only on rows not seen."""
+"""Bootstrap replicates added if replicate weights leave no row out: only held-out rows show mistakes."""
 
 _PARENT_POLL_SECONDS = 1.0
 """Time after which a worker checks again whether the process that started it still exists."""
 
 QUICK = SearchParams(n_rounds=1, n_steps=4, most_work=1e7, n_deep_steps=1)
-"""Search effort of a replicate: its trees have as little evidence against them, in a sixth of the time, unproved."""
+"""Search effort of a replicate: its trees are as good, without proof, in a sixth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Replicate:
     Attributes
     ----------
     drawn : ndarray of shape (n,)
-        How often each labeled row was drawn, or its replicate weight over its weight.
+        Number of times each labeled row was drawn, or its replicate weight over its weight.
     change : ndarray of shape (n_cells,)
         Redrawn totals minus the given ones.
     classes : ndarray of shape (m,)
@@ -91,7 +91,7 @@ def run_replicates(
     folder: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Replicate]:
-    """Run replicates in parallel, and return them in the order of their numbers.
+    """Run replicates in parallel, and return them in numerical order.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ def run_replicates(
     seed : int
         Seed of all replicates.
     n_replicates : int
-        How many.
+        Number of replicates.
     n_jobs : int, optional
-        Replicates to run at a time, through joblib.
+        Number of replicates to run at a time, through joblib.
     folder : path, optional
-        Where to keep every replicate as a file, so that an interrupted run can continue.
+        Folder that keeps every replicate as a file, so that an interrupted run can continue.
     progress : callable, optional
         Called with the number of finished replicates and their total number.
     """
@@ -131,7 +131,7 @@ class Refits:
     fit : FitTask
         The fit.
     drawing : Bootstrap, ReplicateWeights or Folds
-        Which labeled rows each replicate has.
+        How the labeled rows of each replicate are chosen.
     """
 
     fit: FitTask
@@ -139,7 +139,7 @@ class Refits:
 
     @cached_property
     def identity(self) -> str:
-        """A text that distinguishes fits: a hash of their data and choices."""
+        """Hash of data and parameters, which distinguishes fits."""
         fit, known, targets = self.fit, self.fit.known.in_rows, self.fit.known.in_rows.targets
         # The representation of a classifier abbreviates long values; its parameters do not.
         guide = None if fit.guide is None else (type(fit.guide).__name__, _settings(fit.guide))
@@ -155,18 +155,18 @@ class Refits:
         return digest.hexdigest()
 
     def replicate(self, seed: int, number: int) -> Replicate:
-        """One replicate, the same for the same seed and number."""
+        """Return one replicate, the same for the same seed and number."""
         known = self.fit.known.in_rows
         return replicate(known.labels.codes, known.targets, self._refit, self.drawing, seed, number)
 
     def advice(self, rows: IntArray, known: Known, seed: int) -> tuple[FloatArray, Callable[[IntArray], FloatArray]]:
-        """Fit the guide to some rows: its probabilities of the unlabeled ones, and of others; even without a guide."""
+        """Fit the guide to some rows; return its probabilities, equal without a guide, and a function for others."""
         n_classes, guide = len(known.classes), self.fit.guide
         if guide is None:
             alike = np.full((int((~known.is_labeled).sum()), n_classes), 1 / n_classes)
             return alike, lambda others: np.full((len(others), n_classes), 1 / n_classes)
         if isinstance(guide, SelfTrainedForest) and not isinstance(self.drawing, Folds):
-            # Many replicates are averaged anyway.
+            # The average of many replicates is used anyway.
             guide = clone(guide).set_params(n_estimators=max(guide.n_estimators // 2, 1))
         table = self.fit.guide_table
         probabilities, of_rows = fit_guide(guide, _safe_indexing(table, rows), known, seed)
@@ -196,7 +196,7 @@ class Refits:
 
 
 def _settings(guide: Any) -> dict[str, Any]:
-    """The parameters of a guide; replicates set the threads and the seed of a `SelfTrainedForest` themselves."""
+    """Return the parameters of a guide; replicates set threads and seed of a `SelfTrainedForest` themselves."""
     settings: dict[str, Any] = guide.get_params()
     own = {"n_jobs": 1, "random_state": 0} if isinstance(guide, SelfTrainedForest) else {}
     return settings | own
@@ -218,7 +218,7 @@ those of other rows.
 def replicate(
     codes: IntArray, targets: Targets, refit: Refit, drawing: Drawing | Folds, seed: int, number: int
 ) -> Replicate:
-    """One replicate; the same for the same seed and number, regardless of what ran before it."""
+    """Run one replicate; the result depends only on seed and number, not on what ran before."""
     rng = np.random.default_rng([seed, number])
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
     drawn = drawing.times(codes[labeled], number, rng)
@@ -236,7 +236,7 @@ def replicate(
 
 
 def _drawn_rows(labeled: IntArray, unlabeled: IntArray, drawn: FloatArray) -> tuple[IntArray, FloatArray | None]:
-    """Rows of a replicate, repeated if all count a whole number of times; otherwise once each, with factors."""
+    """Return rows of a replicate, repeated if all factors are whole numbers; otherwise once each, with factors."""
     times = drawn.astype(np.int64)
     if (times == drawn).all():
         return np.concatenate([np.repeat(labeled, times), unlabeled]), None
@@ -245,7 +245,7 @@ def _drawn_rows(labeled: IntArray, unlabeled: IntArray, drawn: FloatArray) -> tu
 
 
 def drawn_change(targets: Targets, rng: np.random.Generator) -> FloatArray:
-    """Changes of the totals: estimates are redrawn from their standard errors; exact totals and bounds stay."""
+    """Return changes of the totals: estimates are redrawn by their standard errors; exact totals and bounds stay."""
     return np.concatenate([_change_of(margin, rng).ravel() for margin in targets.margins])
 
 
@@ -271,7 +271,7 @@ class Bootstrap:
     identity: bytes = b"bootstrap"
 
     def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """How often each labeled row is drawn."""
+        """Return how often each labeled row is drawn."""
         drawn = np.zeros(len(codes))
         for k in np.unique(codes):
             rows = np.flatnonzero(codes == k)
@@ -279,11 +279,11 @@ class Bootstrap:
         return drawn
 
     def varying(self, n_replicates: int) -> int:
-        """Number of replicates that measure the spread: all of them."""
+        """Return the number of replicates that measure the spread: all of them."""
         return n_replicates
 
     def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """The variance over replicates."""
+        """Return the variance over replicates."""
         return np.asarray(np.var(replicated, axis=0, ddof=1))
 
 
@@ -306,19 +306,19 @@ class Folds:
 
     @property
     def identity(self) -> bytes:
-        """The number of folds."""
+        """Number of folds, as bytes."""
         return f"folds {self.n_folds}".encode()
 
     def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """0 for the rows of a fold, 1 for the others. Each class is dealt to the folds in turn.
+        """Return 0 for the rows of a fold, 1 for the others. The rows of each class are dealt to the folds in turn.
 
-        A label that is the only one of its class is in no fold: a fit without it would not know the class.
+        The only label of a class is in no fold, because a fit without it would not know the class.
         """
         counts = np.ones(len(codes))
         for k in np.unique(codes):
             rows = np.flatnonzero(codes == k)
             if len(rows) > 1:
-                # The same order for every fold, regardless of the generator of a replicate.
+                # All folds need the same order, so it does not depend on the replicate's generator.
                 dealt = np.random.default_rng(len(rows)).permutation(rows)
                 counts[dealt[number :: self.n_folds]] = 0.0
         return counts
@@ -341,32 +341,32 @@ class ReplicateWeights:
 
     @property
     def identity(self) -> bytes:
-        """The weights and the scale."""
+        """Weights and scale, as bytes."""
         return np.ascontiguousarray(self.factors).tobytes() + repr(self.scale).encode()
 
     @property
     def n_columns(self) -> int:
-        """Replicates that have weights."""
+        """Number of replicates with weights."""
         return int(self.factors.shape[1])
 
     @property
     def n_runs(self) -> int:
-        """These, and bootstrap replicates if some row is never left out."""
+        """Number of all replicates, including bootstrap replicates if some row is never left out."""
         never_left_out = (self.factors > 0).all(axis=1).any()
         return self.n_columns + (HELD_OUT_DRAWS if never_left_out else 0)
 
     def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """The factors of a replicate; beyond the last one, a bootstrap."""
+        """Return the factors of a replicate; after the last one, those of a bootstrap."""
         if number < self.n_columns:
             return self.factors[:, number]
         return BOOTSTRAP.times(codes, number, rng)
 
     def varying(self, n_replicates: int) -> int:
-        """Number of replicates that measure the spread: those with weights. The others only hold rows out."""
+        """Return the number of replicates that measure the spread: those with weights. Others only hold rows out."""
         return min(n_replicates, self.n_columns)
 
     def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """The scaled sum of squared differences from the fit."""
+        """Return the scaled sum of squared differences from the fit."""
         return np.asarray(self.scale * np.sum((replicated - fitted) ** 2, axis=0))
 
 
@@ -387,7 +387,7 @@ def _end_with_parent(pid: int) -> None:
     parent = psutil.Process(pid) if psutil.pid_exists(pid) else None
 
     def watch() -> None:
-        # An orphaned process gets another parent, except on Windows.
+        # Except on Windows, an orphaned process gets another parent.
         while os.getppid() == pid and parent is not None and parent.is_running():
             time.sleep(_PARENT_POLL_SECONDS)
         os._exit(1)
@@ -396,7 +396,7 @@ def _end_with_parent(pid: int) -> None:
 
 
 def _prepared(folder: Path, identity: str, seed: int) -> Path:
-    """The folder of this fit: other data, parameters or seeds have other folders."""
+    """Return the folder of this fit; other data, parameters or seeds have other folders."""
     place = folder / hashlib.sha256(f"{identity} {seed}".encode()).hexdigest()[:16]
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -406,7 +406,7 @@ def _prepared(folder: Path, identity: str, seed: int) -> Path:
 
 
 def _kept(place: Path | None, number: int) -> Replicate | None:
-    """A replicate of an earlier run; None if there is no intact one."""
+    """Return a replicate of an earlier run; None if there is no intact one."""
     if place is None or not (file := place / f"{number}.npz").exists():
         return None
     try:

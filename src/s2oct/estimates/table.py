@@ -8,7 +8,7 @@ from typing import Any, overload
 from s2oct.wording import amount, printable
 
 METHODS = AUTO, REPLICATES, DIFFERENCE = "auto", "replicates", "difference"
-"""Ways to estimate: by replicates of the fit, by the difference estimator, or whichever suits."""
+"""Methods: replicates of the fit, the difference estimator, or an automatic choice."""
 
 COLUMNS = {
     "domain": 'The domain; "all" for the whole table.',
@@ -30,7 +30,7 @@ COLUMNS = {
     "rows": "All rows of the domain, with weights if there are any.",
     "by": "What divides the rows into domains; empty for the whole table.",
 }
-"""Columns of a table of estimates, in their order, with what they mean."""
+"""Columns of a table of estimates, in order, with their meanings."""
 
 
 class Estimates(Sequence[dict[str, Any]]):
@@ -41,11 +41,11 @@ class Estimates(Sequence[dict[str, Any]]):
     rows : sequence of dict
         The estimates; the keys are those of ``columns``.
     confidence : float
-        What the intervals should cover.
+        Confidence level of the intervals.
     n_replicates : int
-        Replicates of the fit behind the standard errors; 0 for the difference estimator, which has a formula for them.
+        Number of replicates behind the standard errors; 0 for the difference estimator, which uses a formula.
     notes : tuple of str
-        What a reader of the estimates should know.
+        Notes for readers of the estimates.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Estimates(Sequence[dict[str, Any]]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in their order."""
+        """Names of the columns, in order."""
         return tuple(COLUMNS)
 
     def __str__(self) -> str:

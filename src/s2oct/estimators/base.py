@@ -1,4 +1,4 @@
-"""What both classifiers share: prediction, explanation, rules, and how notebooks show them."""
+"""Prediction, explanation, rules and notebook display, shared by both classifiers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from s2oct.trees.rules import SplitRule
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 
-# A fitted tree as HTML without any package or script: nested boxes for notebooks and narrow pages, and its rules.
+# A fitted tree as HTML without packages or scripts: nested boxes for notebooks and narrow pages, and its rules.
 
 STYLE = """
 .s2oct { font-family: sans-serif; font-size: 0.85rem; line-height: 1.4; margin: 0.8em 0; text-align: left; }
@@ -53,34 +53,34 @@ STYLE = """
 .s2oct .class { font-weight: bold; max-width: 16em; overflow-wrap: anywhere; }
 .s2oct .class { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 """
-"""Only classes have colours of their own, so that the rest is readable on light and dark paper. Two sides that are too
-wide for the page stand one below the other, so that nothing scrolls sideways."""
+"""Only classes have colours, so that the rest is readable on light and dark backgrounds. Two sides that are too wide
+for the page are stacked, so that nothing scrolls sideways."""
 SHORT = 28
-"""A rule of no more letters stands on one line; of a longer sum, every term has its own."""
+"""Maximum length of a rule on one line; a longer sum has one line per term."""
 MOST_LEAVES = 32
-"""Of a tree with more leaves there are only the rules as text."""
+"""Maximum number of leaves drawn as boxes; a larger tree is shown as rules only."""
 
 
 def tree_html(
     tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any], counts: IntArray | None = None
 ) -> str:
-    """Show a tree as nested boxes, and its rules as text behind a heading; every name is escaped.
+    """Return a tree as nested boxes, with its rules as text under a heading; every name is escaped.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     features : sequence of Feature
-        Every feature.
+        All features.
     classes : sequence
-        Every class.
+        All classes.
     counts : ndarray of shape (n_leaves, 2), optional
         Labeled and unlabeled rows of each leaf.
 
     Returns
     -------
     str
-        One element.
+        One HTML element.
     """
     boxes = "" if len(pruned(tree).leaves) > MOST_LEAVES else tree_boxes(tree, features, classes, counts)
     rules = escape("\n".join(rule_lines(tree, features, classes)))
@@ -89,7 +89,7 @@ def tree_html(
 
 
 def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence[Any], counts: IntArray | None) -> str:
-    """Nested boxes in which a split holds its rule and its two sides, and a leaf its class and its rows."""
+    """Return nested boxes: a split contains its rule and its two sides, a leaf its class and its rows."""
 
     def box(part: Leaf | Split) -> str:
         if isinstance(part, Leaf):
@@ -118,11 +118,11 @@ def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence
     return box(pruned(tree))
 
 
-# One row as users give it: numbers in order, or values by name.
+# One row as users pass it: numbers in order, or values by name.
 
 
 def read_row(row: Any, names: Sequence[str]) -> TableRow:
-    """One row with these columns: an array, a series, a mapping of names to values, or a table of one row."""
+    """Read one row with these columns: an array, a series, a mapping of names to values, or a one-row table."""
     given = _by_name(row)
     if given is None:
         values = _in_order(row, len(names))
@@ -136,7 +136,7 @@ def read_row(row: Any, names: Sequence[str]) -> TableRow:
 
 
 def _by_name(row: Any) -> Mapping[str, Any] | None:
-    """The values by name; None where the row has no names, or names that are no text."""
+    """Return the values by name; None if the row has no names or names that are not text."""
     if isinstance(row, Mapping):
         return {str(name): value for name, value in row.items()}
     names = names_of_columns(row)
@@ -177,7 +177,7 @@ def _refuse_other_than_one(n_rows: int) -> None:
 
 
 def _cell(value: Any, name: str) -> Any:
-    """A cell as Arrow takes it: text, a boolean, a finite number, or None for a missing value."""
+    """Return a cell in Arrow's form: text, a boolean, a finite number, or None for a missing value."""
     value = value.item() if isinstance(value, np.generic) else value
     if marks_missing(value) or isinstance(value, (str, bool)):
         return None if marks_missing(value) else value
@@ -194,7 +194,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "")
 
 
-# What the tree classifiers share: what a fit may use, and prediction.
+# The base of the tree classifiers: the budget of a fit, and prediction.
 
 
 class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
@@ -215,15 +215,15 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     """Labeled and unlabeled rows of each leaf, shape (n_leaves, 2); None if they were not counted or not kept."""
 
     def _set_notices(self, notices: tuple[str, ...]) -> None:
-        """Keep the messages about a fit: the given ones, and the shortcomings of its certificate."""
+        """Keep the messages about a fit: the given ones and the shortcomings in its certificate."""
         self.notices_ = (*notices, *self.certificate_.shortcomings(self.classes_.tolist()))
 
     def _checked(self) -> dict[str, Any]:
-        """The parameters in the form that a fit uses; unusable values are refused."""
+        """Return the parameters in the form that a fit uses; refuse invalid values."""
         return checked(self.get_params(deep=False))
 
     def _budget(self) -> Budget:
-        """What the fit may use."""
+        """Return the budget of the fit."""
         params = self._checked()
         return Budget(
             solver=params["solver"],
@@ -239,21 +239,21 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         try:
             return self._rules_of(self.tree_)
         except InvalidProblem as error:
-            # scikit-learn asks a classifier for all its attributes to show it. One that is incomplete has no rules.
+            # To show a classifier, scikit-learn reads all its attributes. An incomplete classifier has no rules.
             raise AttributeError(str(error)) from error
 
     def _rules_of(self, tree: ObliqueTree) -> str:
         return "\n".join(rule_lines(tree, self._features(), self.classes_.tolist()))
 
     def _features(self) -> tuple[Feature, ...]:
-        """The features of the tree as readers know them, by the columns of the table."""
+        """Return the features of the tree, named by the columns of the table."""
         return self.encoding_.described
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._tree_html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Show the tree below the parameters in a notebook, where scikit-learn shows HTML at all."""
+        """Show the tree below the parameters in a notebook, if scikit-learn shows HTML."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] += self._tree_html()
@@ -263,7 +263,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         try:
             return tree_html(self.tree_, self._features(), self.classes_.tolist(), self._leaf_counts)
         except Exception:
-            # Not fitted, or made by hand and incomplete: a classifier must always be shown somehow.
+            # The classifier is not fitted or incomplete, but must still be shown.
             return ""
 
     def _rows(self, X: Any) -> FloatArray:
@@ -271,7 +271,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         return read_rows(self, X)
 
     def apply(self, X: Any) -> IntArray:
-        """Find the leaf in which each row ends; ids are the paper's, 2^D for the leftmost.
+        """Return the leaf of each row; ids are the paper's, 2^D for the leftmost leaf.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         return np.asarray(self.classes_[self.tree_.predict(rows)])
 
     def explain(self, row: Any) -> Explanation:
-        """Explain the class of one row: its way through the rules, in sentences.
+        """Explain the class of one row: its path through the rules, in sentences.
 
         Parameters
         ----------
@@ -313,8 +313,8 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         Returns
         -------
         Explanation
-            Printed, it says for every split on the way whether its rule holds, with the row's values, and where that
-            would change. Its attributes are ``steps`` and ``predicted``. Splits that decide nothing are left out.
+            Printed, it says for each split on the path whether its rule holds, with the row's values and the value at
+            which that would change. Its attributes are ``steps`` and ``predicted``. Splits without effect are omitted.
 
         Examples
         --------
@@ -331,7 +331,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
 
 
 def count_leaves(tree: ObliqueTree, leaf: IntArray, is_labeled: BoolArray) -> IntArray:
-    """Labeled and unlabeled rows of each leaf, from the leaf of every row; shape (n_leaves, 2)."""
+    """Count labeled and unlabeled rows of each leaf, given the leaf of each row; shape (n_leaves, 2)."""
     n_leaves = tree.topology.n_leaves
     sides = (leaf[is_labeled], leaf[~is_labeled])
     return np.stack([np.bincount(some - n_leaves, minlength=n_leaves) for some in sides], axis=1)

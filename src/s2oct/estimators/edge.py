@@ -1,4 +1,4 @@
-"""Where a fit meets its user: Ctrl-C, warnings, printing and scikit-learn's callbacks, which lower packages ignore."""
+"""The user-facing part of a fit: Ctrl-C, warnings, printing and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         """Replaces scikit-learn's mixin in versions without it."""
 
     def with_callbacks(method: Any) -> Any:
-        """Call the method, one frame below as scikit-learn's own decorator does."""
+        """Call the method one frame below, as scikit-learn's own decorator does."""
 
         @functools.wraps(method)
         def call(*args: Any, **keywords: Any) -> Any:
@@ -41,12 +41,12 @@ __all__ = ["CallbackSupportMixin", "Edge", "edge_of", "stop_or_ctrl_c", "warn_of
 
 @dataclass(frozen=True)
 class Edge:
-    """What the caller of a fit passes to it.
+    """Stop functions and listeners of a fit.
 
     Attributes
     ----------
     stop : callable
-        Whether the fit should stop, at the caller's request or because of Ctrl-C.
+        Whether the fit should stop, on the caller's request or Ctrl-C.
     listener : Listener
         All listeners together.
     caller_stop : callable
@@ -60,8 +60,8 @@ class Edge:
     def require_result(self, certificate: Claim) -> None:
         """Raise KeyboardInterrupt if Ctrl-C ended the fit before it had a tree worth keeping.
 
-        Otherwise a program would go on with a meaningless tree, and might overwrite a good one with it. A caller that
-        asked the fit to stop knows about it and gets the tree in any case.
+        Otherwise, a program would continue with a meaningless tree, and might overwrite a good one. A caller that asked
+        the fit to stop gets the tree in any case.
         """
         if not certificate.is_worth_keeping and not self.caller_stop():
             raise KeyboardInterrupt("The fit was interrupted before it found a tree that splits the rows")
@@ -69,14 +69,14 @@ class Edge:
 
 @contextmanager
 def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Iterator[Edge]:
-    """Join all requests to stop a fit and all its listeners, for the duration of the fit.
+    """Combine all stop functions and all listeners for the duration of a fit.
 
     Parameters
     ----------
     estimator : classifier
-        Has a parameter ``verbose`` and perhaps callbacks of scikit-learn.
+        Has a parameter ``verbose`` and possibly scikit-learn callbacks.
     stop : callable, optional
-        The caller's request to stop.
+        The caller's stop function.
     listener : Listener, optional
         The caller's listener.
     """
@@ -97,8 +97,8 @@ def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Ite
 def stop_or_ctrl_c(stop: Stop | None) -> Iterator[Stop]:
     """Stop at the caller's request or on Ctrl-C; a second Ctrl-C raises KeyboardInterrupt as usual.
 
-    Python handles signals in the main thread only. A program with a handler of its own keeps it: the fit stops only
-    where that handler raises KeyboardInterrupt.
+    Python handles signals in the main thread only. A program's own handler stays in place: the fit then stops only if
+    that handler raises KeyboardInterrupt.
     """
     if stop is not None and not callable(stop):
         raise InvalidKind(f"stop must be a function without arguments, or None, got {brief(stop)}.")

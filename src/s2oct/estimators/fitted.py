@@ -1,4 +1,4 @@
-"""A fitted tree and rows: where they end, known totals compared with the tree's, and whether they are the fit's own."""
+"""A fitted tree and rows: their leaves, known totals compared with the tree's, and whether the fit used these rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FittedRows:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table from which the features come."""
+        """Columns of the table from which the features are made."""
         return columns_of(self.features)
 
     @property
@@ -65,17 +65,17 @@ class FittedRows:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes, with or without rows."""
+        """Number of classes, including those without rows."""
         return len(self.class_names)
 
     @cached_property
     def leaf(self) -> IntArray:
-        """Id of the leaf in which each row ends."""
+        """Id of the leaf of each row."""
         return self.tree.apply(self.X)
 
     @cached_property
     def predicted(self) -> IntArray:
-        """Class index that the tree gives each row."""
+        """Class index that the tree assigns to each row."""
         return self.tree.predict(self.X)
 
     @cached_property
@@ -93,17 +93,17 @@ class FittedRows:
         return np.bincount(ends, minlength=self.tree.topology.n_leaves).astype(np.int64)
 
     def counted(self, sizes: FloatArray | None = None) -> tuple[IntArray | FloatArray, IntArray | FloatArray]:
-        """Count labeled rows by their class and unlabeled rows by the class that the tree gives them.
+        """Count labeled rows by their class and unlabeled rows by the class that the tree assigns.
 
         Parameters
         ----------
         sizes : ndarray of shape (rows,), optional
-            What each row counts; 1 each if None.
+            Weight of each row; 1 if None.
 
         Returns
         -------
         tuple of two ndarrays of shape (n_classes,)
-            Labeled rows, and unlabeled rows.
+            Counts of labeled rows and of unlabeled rows.
         """
         known = self.is_labeled
         return self._sums(self.codes, known, sizes), self._sums(self.predicted, ~known, sizes)
@@ -128,7 +128,7 @@ def read_fit(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
 ) -> FittedRows:
-    """Read a fitted tree and rows for it; without `y` every row counts as unlabeled."""
+    """Read a fitted tree and rows for it; without `y`, all rows are unlabeled."""
     if not isinstance(estimator, TreeClassifier):
         raise InvalidProblem(
             f"Expected a fitted S2OCTClassifier or OCTHClassifier, got {type(estimator).__name__}. "
@@ -155,7 +155,7 @@ def _names(kind: str, given: Sequence[str] | None, known: tuple[str, ...]) -> tu
 
 
 def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) -> IntArray:
-    """Class index of each row in the estimator's order of classes; none for classes whose labels have weight 0."""
+    """Return the class index of each row in the estimator's order; none for classes whose labels have weight 0."""
     if y is None:
         return np.full(n_rows, UNLABELED, dtype=np.int64)
     if isinstance(y, Known):
@@ -172,19 +172,19 @@ def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) ->
 
 @dataclass(frozen=True)
 class SeenCell:
-    """A known total with what the labeled rows of its domain say.
+    """A known total, with an estimate from the labeled rows of its domain.
 
     Attributes
     ----------
     cell : Cell
-        What is known, and what the tree assigns.
+        The known total, and the number of rows that the tree assigns.
     size : float
-        Unlabeled rows of the domain, or their weight.
+        Number of unlabeled rows of the domain, or their weight.
     labeled : float or None
-        What the labeled rows of the domain alone say: the share of the class among them, times the size of the domain.
-        None without labeled rows in the domain, and where the domains or the weights of the rows are not known.
+        Estimate from the labeled rows of the domain alone: the share of the class among them, times the size of the
+        domain. None if the domain has no labeled rows, or if the domains or weights of the rows are unknown.
     given : str
-        The total as the user gave it, if this is not what ``cell`` says; empty for a class that follows from others.
+        The total as the user passed it, if it differs from ``cell``; empty for a class that follows from others.
     """
 
     cell: Cell
@@ -195,18 +195,18 @@ class SeenCell:
 
 @dataclass(frozen=True, eq=False)
 class SeenTotals:
-    """All totals of a fit; none where no total is known.
+    """All totals of a fit; none if no total is known.
 
     Attributes
     ----------
     cells : tuple of SeenCell
-        Margin after margin, domain after domain.
+        Cells, ordered by margin, then by domain.
     sizes : ndarray of shape (n_rows,) or None
-        What each row counts: 1, or its weight; None where the fit had weights that are not given here.
+        Weight of each row, or 1; None if the fit had weights that are not passed here.
     unit : float
         Mean weight of an unlabeled row; 1 without weights.
     given_of : str
-        What the totals counted as the user gave them; empty for counts of the unlabeled rows.
+        What the totals counted as the user passed them; empty for counts of the unlabeled rows.
     """
 
     cells: tuple[SeenCell, ...]
@@ -243,10 +243,10 @@ def known_of_rows(
     sample_weight: Any = None,
     to_fit: bool = False,
 ) -> Known:
-    """Labels, totals, domains and weights of rows for a fitted tree, as users pass them to ``fit``.
+    """Read labels, totals, domains and weights of rows for a fitted tree, as users pass them to ``fit``.
 
-    ``y`` may be a `Known` already. Totals that are missing, or to be estimated, are those of the fit, so none are
-    stated; with ``to_fit``, another fit to these rows will estimate them.
+    ``y`` may already be a `Known`. Totals that are missing or to be estimated are those of the fit, so none are stated;
+    with ``to_fit``, another fit to these rows will estimate them.
     """
     if isinstance(y, Known):
         return y
@@ -258,7 +258,7 @@ def known_of_rows(
 
 
 def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
-    """Read all totals for some rows: as stated or else, if the rows are those of the fit, as in the fit."""
+    """Return all totals for some rows: those stated, or those of the fit if the rows are the same."""
     unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
     counted = np.arange(len(rows.X)) if known.counted is None else known.counted
     sizes, free = np.zeros(len(rows.X)), ~rows.is_labeled
@@ -268,7 +268,7 @@ def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: boo
         unlabeled = counted[~known.is_labeled]
         cells = counted_cells(known.targets, rows.predicted[unlabeled], sizes[unlabeled])
     else:
-        # OCT-H knows no totals.
+        # OCT-H has no totals.
         cells = getattr(getattr(estimator, "certificate_", None), "known_cells", ()) if is_of_fit else ()
     is_known = is_weighted or unit == 1 or is_stated or not is_of_fit
     texts = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
@@ -285,7 +285,7 @@ def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: boo
 
 
 def _given_of(stated: StatedTotals) -> str:
-    """What the totals count, unless they are counts of the unlabeled rows, as those that a tree meets."""
+    """Say what the totals count; empty for counts of the unlabeled rows, which a tree meets."""
     if not stated.tables:
         return ""
     if stated.as_shares:
@@ -296,7 +296,7 @@ def _given_of(stated: StatedTotals) -> str:
 def _seen(
     cells: Sequence[Cell], rows: FittedRows, sizes: FloatArray | None, texts: Sequence[Any]
 ) -> Iterator[SeenCell]:
-    """The cells with the numbers of labeled rows, counted anew where domains and weights of the rows are known."""
+    """Return the cells with estimates from labeled rows, recounted if domains and weights of the rows are known."""
     for place, margin in enumerate(_by_margin(cells)):
         for index in margin:
             cell = cells[index]
@@ -309,7 +309,7 @@ def _seen(
 
 
 def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -> SeenCell:
-    """One cell, counted from the rows of its domain."""
+    """Return one cell, counted from the rows of its domain."""
     free, known = here & ~rows.is_labeled, here & rows.is_labeled
     size, all_labeled = float(sizes[free].sum()), float(sizes[known].sum())
     assigned = float(sizes[free & (rows.predicted == cell.class_index)].sum())
@@ -318,7 +318,7 @@ def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -
 
 
 def _with_given(seen: tuple[SeenCell, ...], stated: StatedTotals, classes: list[Any]) -> tuple[SeenCell, ...]:
-    """The cells with the totals as they were given."""
+    """Return the cells with the totals as the user passed them."""
     forms = [{text_of(domain): entries for domain, entries in form.items()} for form in stated.tables]
     places = {i: place for place, part in enumerate(_by_margin([total.cell for total in seen])) for i in part}
     return tuple(
@@ -328,7 +328,7 @@ def _with_given(seen: tuple[SeenCell, ...], stated: StatedTotals, classes: list[
 
 
 def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[Any], *, as_shares: bool) -> str:
-    """A total as text: a number, an interval or an estimate; empty where nothing was given."""
+    """Return a total as text: a number, an interval or an estimate; empty if none was passed."""
     value = form.get(cell.domain, {}).get(classes[cell.class_index])
     unit, factor = (" %", 100.0) if as_shares else ("", 1.0)
 
@@ -349,7 +349,7 @@ def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[A
 
 
 def _by_margin(cells: Sequence[Cell]) -> list[list[int]]:
-    """Places of the cells of each margin: a margin ends where a class of a domain comes again."""
+    """Return the positions of the cells of each margin; a margin ends before a class of a domain is repeated."""
     parts: list[list[int]] = []
     met: set[tuple[str, int]] = set()
     for i, cell in enumerate(cells):
@@ -363,24 +363,24 @@ def _by_margin(cells: Sequence[Cell]) -> list[list[int]]:
 
 
 def are_data_of_fit(estimator: Any, rows: FittedRows, known: Known) -> bool:
-    """Compare data with what a classifier remembers of its own.
+    """Compare data with a classifier's record of its training data.
 
-    The hash decides wherever everything that it is made of is here: the totals are given, or they are exact totals of
-    the whole table, which the classifier remembers. Otherwise the numbers of its certificate decide.
+    The hash decides if all its inputs are available: the totals are given, or they are exact totals of the whole table,
+    which the classifier keeps. Otherwise, the numbers of its certificate decide.
 
     Parameters
     ----------
     estimator : S2OCTClassifier or OCTHClassifier
-        A fitted one.
+        A fitted classifier.
     rows : FittedRows
         The rows and labels, already read.
     known : Known
-        Labels and, where they are given, totals, domains and weights.
+        Labels and, if given, totals, domains and weights.
 
     Returns
     -------
     bool
-        Whether they are the same; also for a classifier that remembers nothing.
+        Whether they are the same; also True for a classifier without a record.
     """
     summary: DataSummary | None = getattr(estimator, "data_summary_", None)
     if summary is None:
@@ -398,13 +398,13 @@ def are_data_of_fit(estimator: Any, rows: FittedRows, known: Known) -> bool:
 
 
 def _has_plain_totals(certificate: Any) -> bool:
-    """Whether the totals of the fit are exact, of the whole table and without weights; OCT-H has none at all."""
+    """Whether the totals of the fit are exact, of the whole table and without weights; OCT-H has none."""
     cells = getattr(certificate, "known_cells", ())
     return getattr(certificate, "unit", 1.0) == 1 and all(not cell.domain and cell.low == cell.high for cell in cells)
 
 
 def _agrees_with_certificate(certificate: Any, rows: FittedRows) -> bool:
-    """Whether the tree contradicts as many labels, and assigns as many rows to each class, as in the fit."""
+    """Whether misclassified labels and the rows assigned to each class have the same numbers as in the fit."""
     contradicted = int((rows.predicted != rows.codes)[rows.is_labeled].sum())
     if getattr(certificate, "n_contradicted", None) not in (None, contradicted):
         return False
@@ -421,7 +421,7 @@ def _agrees_with_certificate(certificate: Any, rows: FittedRows) -> bool:
 
 
 def tree_size(classifier: Any) -> TreeSize | None:
-    """Read the size of a fitted classifier, also inside wrappers and pipelines; None if it is not one tree."""
+    """Return the size of a fitted classifier, also inside wrappers and pipelines; None if it is not one tree."""
     if isinstance(getattr(classifier, "tree_", None), ObliqueTree):
         return TreeSize.of_tree(classifier.tree_, classifier._features())
     if isinstance(classifier, DecisionTreeClassifier):

@@ -1,4 +1,4 @@
-"""How far rows are from the splits of a tree, and the probabilities that follow from it."""
+"""Distances of rows from the splits of a tree, and the resulting probabilities."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from s2oct.arrays import FloatArray
 from s2oct.trees.tree import ObliqueTree
 
 _CERTAIN = 64.0
-"""Product of margin and slope for which a probability is 0 or 1 to the last digit."""
+"""Product of margin and slope at which a probability rounds to 0 or 1."""
 
 _NEAREST = 1e-9
-"""Rows closer to a split than this are on it: their probability is about one half for any slope."""
+"""Distance below which a row counts as on a split: its probability is about one half for any slope."""
 
 
 def margins_of(tree: ObliqueTree, witness: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:
-    """Signed margins of rows along their paths: of the second of two classes, shape (n_rows,), or of every class."""
-    # A row on a hyperplane has margin 0; the smallest number keeps it on the side of its class.
+    """Return signed margins of rows along their paths: of the second of two classes, or of every class."""
+    # A row on a hyperplane has margin 0; the smallest positive number keeps it on the side of its class.
     tiny = np.finfo(float).tiny
     if n_classes == 2:
         margin = np.maximum(witness.path_margin(rows), tiny)
@@ -29,9 +29,9 @@ def margins_of(tree: ObliqueTree, witness: ObliqueTree, rows: FloatArray, n_clas
 
 
 def _class_distances(tree: ObliqueTree, rows: FloatArray, n_classes: int) -> FloatArray:
-    """How far each row would have to move to end in a leaf of each class, shape (n_rows, n_classes).
+    """Return the distance of each row from the leaves of each class, shape (n_rows, n_classes).
 
-    It is 0 for the class in which it ends, and infinite for a class without a leaf.
+    It is 0 for the row's own class, and infinite for a class without a leaf.
     """
     topology, values = tree.topology, tree.values(rows)
     values[:, ~tree.omega.any(axis=1)] *= np.inf  # nothing moves a row across a node that does not split
@@ -43,17 +43,17 @@ def _class_distances(tree: ObliqueTree, rows: FloatArray, n_classes: int) -> Flo
 
 
 def probabilities_of(margins: FloatArray, slope: float) -> FloatArray:
-    """Probabilities of all classes from signed margins."""
+    """Return probabilities of all classes from signed margins."""
     if margins.ndim == 1:
         second = expit(margins * slope)
         return np.column_stack([1 - second, second])
-    # The distance to the own class is 0. Infinities are cut off: their difference would be NaN.
+    # The distance to the row's own class is 0. Infinities are clipped, because their difference would be NaN.
     away = np.minimum(np.maximum(-margins, 0.0) * slope, 1e6)
     return np.asarray(softmax(-away, axis=1))
 
 
 def slope_for(margins: FloatArray, sizes: FloatArray, totals: FloatArray, xi: float) -> float:
-    """The smallest of 1, 2, 4, ... over the median margin for which probabilities add up to about the totals.
+    """Return the smallest of 1, 2, 4, ... over the median margin for which probabilities nearly add up to the totals.
 
     Parameters
     ----------

@@ -32,49 +32,49 @@ MIN_LEAF_SHARE = 0.05
 class OCTHClassifier(TreeClassifier):
     """The optimal classification tree with hyperplane splits of Bertsimas and Dunn, fitted to the labeled rows.
 
-    The search starts from CART with the same depth and minimum leaf. The certificate says which bound proved the tree:
-    counting, small parts of the rows, or the solver.
+    The search starts from CART with the same depth and minimum leaf size. The certificate says which bound proved the
+    tree: counting, small parts of the rows, or the solver.
 
     Unlabeled rows, marked as for `S2OCTClassifier`, are only used to scale the features to [0, 1].
 
     Parameters
     ----------
     depth : int or "auto"
-        Hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise.
+        Number of hyperplanes between root and leaf; "auto" is the paper's rule, 2 below 1000 rows and 3 otherwise.
     min_leaf : int or "auto"
-        Least number of labeled rows in an occupied leaf; "auto" is 5 % of them, rounded up.
+        Minimum number of labeled rows in a nonempty leaf; "auto" is 5 % of them, rounded up.
     complexity : float
-        Price of every coefficient that a split uses.
+        Price of each nonzero coefficient in a split.
     mu : float
-        Width of the gap between the two sides of a split, in scaled features. Where labeled rows are dense a smaller
-        one allows more splits.
+        Width of the gap between the two sides of a split, in scaled features. If labeled rows are dense, a smaller gap
+        allows more splits.
     categorical_features : "from_dtype", list of str or of int, mask, or None
         Columns that hold categories, as in `S2OCTClassifier`.
     solver : {"highs", "scip", "gurobi"} or None
-        The solver of the MILP; with None the search runs alone.
+        The solver of the MILP; with None, the search runs alone.
     time_limit : float
-        Seconds of wall clock for the whole fit.
+        Maximum wall-clock time of the whole fit, in seconds.
     n_jobs : int or None
-        Threads; -1 for all cores.
+        Number of threads; -1 for all cores.
     random_state : int, RandomState or None
-        Seed of everything random.
+        Seed of all random numbers.
     verbose : int
         1 prints every improvement to standard error.
 
     Attributes
     ----------
     tree_ : ObliqueTree
-        The tree, in the units of the features as they were passed.
+        The tree, in the units of the features.
     rules_ : str
         The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : OCTHCertificate
         Cost, bound and what is proved, recomputed from the tree.
     notices_ : tuple of str
-        What the user should know of how the fit went; the same sentences are issued as warnings.
+        Messages about the fit; they are also issued as warnings.
     scaling_ : Scaling
-        The map from the user's units to those of the model.
+        The map from the user's units to model units.
     data_summary_ : DataSummary
-        Numbers of rows, totals and a hash of the data of the fit.
+        Numbers of rows, totals and a hash of the training data.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -120,13 +120,13 @@ class OCTHClassifier(TreeClassifier):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and, if there are any, unlabeled rows, in any form that `S2OCTClassifier` takes.
+            Labeled and possibly unlabeled rows, in any form that `S2OCTClassifier` accepts.
         y : array-like of shape (n_rows,)
             Labels, with the markers for unlabeled rows of `S2OCTClassifier`.
         stop : callable, optional
-            Asked often; once it returns True the fit ends and keeps its best tree.
+            Polled often. Once it returns True, the fit ends and keeps its best tree.
         listener : object, optional
-            Is informed about stages, costs and bounds, see `s2oct.fit.context.Listener`.
+            Receives stage, cost and bound updates; see `s2oct.fit.context.Listener`.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class OCTHClassifier(TreeClassifier):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class shares among the labeled rows of each row's leaf; the leaf's class if it has no labeled rows.
+        """Return class shares among the labeled rows of each row's leaf; the leaf's class if it has no labeled rows.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ def _octh_spec(params: dict[str, Any], n_labeled: int) -> OcthSpec:
 
 
 def _leaf_shares(leaf_ids: IntArray, problem: Problem, leaf_classes: IntArray) -> FloatArray:
-    """Share of each class among the labeled rows of each leaf, shape (n_leaves, n_classes)."""
+    """Return the share of each class among the labeled rows of each leaf, shape (n_leaves, n_classes)."""
     n_leaves = len(leaf_classes)
     counts = np.zeros((n_leaves, problem.n_classes))
     np.add.at(counts, (leaf_ids - n_leaves, problem.labels), 1.0)

@@ -72,7 +72,7 @@ class S2OCTClassifier(TreeClassifier):
         Maximum number of splits between root and leaf. "auto" is the paper's rule: 2 below 1000 rows and 3 otherwise,
         or more if there are more classes than leaves.
     C : float
-        Price in P2 of one row off the total.
+        Price of one row off the total in P2.
     guide : classifier, "auto" or None
         Predicts class probabilities of the unlabeled rows. "auto" is a `SelfTrainedForest`. Any other scikit-learn
         classifier with ``predict_proba`` is wrapped in a `TopTotalClassifier`, so that it meets the totals. A guide
@@ -80,14 +80,14 @@ class S2OCTClassifier(TreeClassifier):
         Compiled code inside a guide ends only when it returns to Python. None fits the paper's P2; among the cheapest
         trees found, one with few features is returned.
     guide_weight : float or "auto"
-        Weight of an unlabeled row of which the guide is certain, relative to a labeled row; "auto" is 1/2. With 0, P2
-        is solved first and the guide only chooses among its cheapest trees; if P2 is not solved in time, the tree is
-        the cheapest one found. Without a guide, this has no effect.
+        Weight of an unlabeled row about which the guide is certain, relative to a labeled row; "auto" is 1/2. With 0,
+        P2 is solved first, and the guide only chooses among its cheapest trees; if P2 is not solved in time, the tree
+        is the cheapest one found. Without a guide, this has no effect.
     max_features_per_split : int, "auto" or None
-        Maximum number of columns in one split. With 1, all splits are ordinary ones, and the search continues until the
-        tree is proved best or the time is up. "auto" allows one column, and two or three where they clearly pay. None
-        is no limit. In P2 (``guide=None`` or ``guide_weight=0``), "auto" is no limit, and features are counted instead
-        of columns.
+        Maximum number of columns in one split. With 1, each split uses a single column, and the search continues until
+        the tree is proved best or the time is up. "auto" allows one column, and two or three where they clearly pay.
+        None means no limit. In P2 (``guide=None`` or ``guide_weight=0``), "auto" is no limit, and features are counted
+        instead of columns.
     term_price : float or "auto"
         Minimum number of rows a term must save to be used in a rule; "auto" is 0.3 % of all rows, and at least 2.1. A
         term of a sum must save 1.3 times as much, and each further level in a set of levels a quarter. P2 has no such
@@ -101,7 +101,7 @@ class S2OCTClassifier(TreeClassifier):
         proportion to the sample, and only roughly to all rows.
     features : list of str or of int, or None
         Names or numbers of the columns that rules may use; None for all. The guide still uses every column: drop a
-        column from X to exclude it altogether. P2, its constants and its proofs are about these columns only.
+        column from X to exclude it altogether. P2, its constants and its proofs refer to these columns only.
     categorical_features : "from_dtype", list of str or of int, mask, or None
         Columns that hold categories. "from_dtype" selects columns of text or of a categorical type; an ordered type
         keeps its order. Names, numbers or a mask select other columns, as in scikit-learn. With None, no column is
@@ -131,19 +131,19 @@ class S2OCTClassifier(TreeClassifier):
     rules_ : str
         The tree as text, with exactly the numbers that predict. Features without names are called x0, x1, ...
     certificate_ : Certificate
-        What the tree does in rows, why the fit ended, and what is proved; recomputed from the tree.
+        Misclassified labels, rows off the totals, why the fit ended, and what is proved; recomputed from the tree.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row: the given label, or the tree's class for an unlabeled row.
     contradicted_ : ndarray of int
         Positions of the misclassified labeled rows.
     stability_ : ndarray of shape (n_unlabeled,)
-        For each unlabeled row, in their order, the share of near-optimal trees that put the row into the same class.
-        With a guide of positive weight, near-optimal trees cost at most 1 % of the rows more, including rows off the
-        totals at their price. In P2, they are found independently, without the guide, and cost no more. `assess`
-        estimates how many rows are right on which all of them agree. NaN if no such tree was found, in P2 or in a fit
-        that was cut short.
+        For each unlabeled row, in row order, the share of near-optimal trees that assign it to the same class. With a
+        guide of positive weight, near-optimal trees cost at most 1 % of the rows more, including rows off the totals at
+        their price. In P2, they are found independently, without the guide, and cost no more. `assess` estimates the
+        accuracy on the rows where all of them agree. NaN if no such tree was found, in P2 or in a fit that was cut
+        short.
     alternatives_ : tuple of ObliqueTree
-        The distinct near-optimal trees, those of the best starts first. A classifier from a model file has none.
+        The distinct near-optimal trees, those from the best starts first. A classifier from a model file has none.
     stability_note_ : str
         Why ``stability_`` is unknown, or on how many trees it is based if fewer than five; empty otherwise.
     notices_ : tuple of str
@@ -315,7 +315,7 @@ class S2OCTClassifier(TreeClassifier):
         return self
 
     def _task(self, features: Features, known: Known) -> FitTask:
-        """The fit that the parameters specify, checked."""
+        """Return the fit that the parameters specify, after checking them."""
         params, budget = self._checked(), self._budget()
         guide, weight, total_price = params["guide"], params["guide_weight"], params["total_price"]
         if isinstance(guide, str):
@@ -338,7 +338,7 @@ class S2OCTClassifier(TreeClassifier):
         )
 
     def _spec(self, names: Sequence[Any] = ()) -> ModelSpec:
-        """The model that the parameters specify; ``names`` are those of all columns, by default of those of the fit."""
+        """Return the model that the parameters specify; ``names`` are the column names, by default those of the fit."""
         params, names = self._checked(), names or list(getattr(self, "feature_names_in_", ()))
         return ModelSpec(
             depth=params["depth"],
@@ -350,14 +350,14 @@ class S2OCTClassifier(TreeClassifier):
         )
 
     def _with_estimated_totals(self, task: FitTask, began: float, stop: Stop | None) -> FitTask:
-        """The same task with estimates in place of totals that are to be estimated."""
+        """Return the task with estimates in place of totals that are to be estimated."""
         deadline = Deadline(began + ESTIMATING_SHARE * task.budget.time_limit, stop or never)
         return replace(task, known=with_estimated_totals(task.known, task.rows, task.budget.seed, deadline))
 
     def _run(
         self, task: FitTask, register: Register | None, began: float, stop: Stop | None, listener: Listener | None
     ) -> FitTask:
-        """Run a fit, on a sample if there is a register, and keep the tree; returns the task that was run."""
+        """Run a fit, on a sample if there is a register, keep the tree, and return the task that was run."""
         to_run = task.in_memory(None) if register is None else task.on_sample(register)
         with edge_of(self, stop, listener) as edge:
             trained, fitted, summary = to_run.run(began, register, edge.stop, edge.listener)
@@ -383,7 +383,7 @@ class S2OCTClassifier(TreeClassifier):
         return fitted
 
     def _complete(self, task: FitTask, fitted: FitTask, register: Register | None = None) -> None:
-        """Classify every row of the table by the tree, which was fitted to all rows or to a sample of them."""
+        """Classify every row of the table with the tree, which was fitted to all rows or to a sample."""
         known, unlabeled = task.known, ~task.known.is_labeled
         leaf = leaves_of(self.tree_, task.rows)
         self._leaf_counts = count_leaves(self.tree_, leaf, known.is_labeled)
@@ -409,7 +409,7 @@ class S2OCTClassifier(TreeClassifier):
         return np.asarray(self.tree_.predict(task.rows[labeled]) != task.known.labels.codes[labeled])
 
     def _fitted_slope(self, problem: Problem) -> float:
-        """The slope for which probabilities add up to the totals of the rows of the fit."""
+        """Return the slope for which probabilities add up to the totals of the rows of the fit."""
         rows_off = self.certificate_.xi / problem.unit
         if self.certificate_.n_register is not None:
             # The tree meets the totals of all rows, not those of the sample.
@@ -418,12 +418,12 @@ class S2OCTClassifier(TreeClassifier):
         return slope_for(margins, problem.unlabeled_size, problem.totals, rows_off)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
+        """Return the signed margin along each row's path: positive for ``classes_[1]``, negative for ``classes_[0]``.
 
         Its size is the minimum of ``|omega . x - gamma|`` over the hyperplanes of ``witness_`` on the row's path. If
-        the fit is feasible for P2, unlabeled rows of the fit have at least 1. With more than two classes there is one
-        column per class: minus the distance the row would have to move to end in a leaf of the class, and for its own
-        class the distance to a leaf of another class.
+        the fit is feasible for P2, it is at least 1 for unlabeled rows of the fit. With more than two classes, there is
+        one column per class: minus the distance the row would have to move to end in a leaf of the class, and for its
+        own class the distance to a leaf of another class.
 
         Parameters
         ----------
@@ -439,7 +439,7 @@ class S2OCTClassifier(TreeClassifier):
         return margins_of(self.tree_, self.witness_, rows, len(self.classes_))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities: a logistic function of the signed margin.
+        """Return class probabilities: a logistic function of the signed margin.
 
         Its slope is 1, 2, 4, ... divided by the median margin: the smallest for which the probabilities of the
         unlabeled rows of the fit add up to the known total within half a row (plus the rows by which the tree itself
@@ -481,9 +481,9 @@ class S2OCTClassifier(TreeClassifier):
 
         Labels completed by a tree look more certain than they are. The method "replicates" therefore repeats the whole
         fit: it redraws labeled rows within their classes, redraws uncertain totals, and fits guide and tree again.
-        Labeled rows that a replicate did not draw show how often tree and guide are wrong, which corrects the counts.
-        The standard error has three parts: the spread of the replicates, chance in the classes of single rows, and what
-        rows of a domain have in common that the features do not show.
+        Labeled rows that a replicate did not draw show how often tree and guide are wrong; the counts are corrected for
+        this. The standard error has three parts: the spread of the replicates, chance in the classes of single rows,
+        and effects of a domain that the features do not show.
 
         The method "difference" needs ten fits instead of 200. Each holds out a tenth of the labels and uses at most
         5,000 unlabeled rows. The predictions of all rows are added up and corrected by the errors on held-out labels;
@@ -493,9 +493,9 @@ class S2OCTClassifier(TreeClassifier):
         Parameters
         ----------
         by : array-like of shape (n_rows,), column name of X, or list of these, optional
-            The domain of each row of the fit, or of ``X``, labeled or not; a list for several divisions. By default,
-            the whole table is one domain. Rows with a missing value form a domain of their own, called "missing", or
-            "(missing)" if that is a value.
+            The domain of each labeled or unlabeled row of the fit, or of ``X``; a list for several divisions. By
+            default, the whole table is one domain. Rows with a missing value form a domain of their own, called
+            "missing", or "(missing)" if that is a value.
         replicates : int, optional
             Number of replicates; 200 by default.
         confidence : float
@@ -516,7 +516,7 @@ class S2OCTClassifier(TreeClassifier):
         replicate_weights : array-like or data frame of shape (n_rows, n_replicates), or column names of X, optional
             Replicate weights of a survey, used instead of drawing labeled rows; each column is one replicate. Values of
             unlabeled rows are ignored, because the estimates are about these rows. If some row is in all replicates, 20
-            bootstrap replicates are added that only show mistakes on rows they left out.
+            bootstrap replicates are added, only to show mistakes on rows they left out.
         replicate_scale : float, optional
             Factor that turns the sum of squared differences from the fit into a variance. The default, 1 over the
             number of replicates, is right for the bootstrap and for balanced repeated replication; use (R - 1) / R for
@@ -565,7 +565,7 @@ class S2OCTClassifier(TreeClassifier):
         return estimate_by_difference(task, self.tree_, others, by, weights, confidence, None if held_out else running)
 
     def _task_to_estimate(self, X: Any, y: Any, design_weight: Any, table: dict[str, Any]) -> FitTask:
-        """A fit with these parameters to a table that is passed to ``estimate``."""
+        """Return a fit with these parameters to a table passed to ``estimate``."""
         _refuse_other_arguments(table)
         task = self._task_of(X, y, table)
         known = task.known
@@ -582,7 +582,7 @@ class S2OCTClassifier(TreeClassifier):
         return replace(task, known=replace(known, targets=weighted_totals(known, weights)))
 
     def _task_of(self, X: Any, y: Any, table: dict[str, Any], *, to_fit: bool = False) -> FitTask:
-        """A fit with these parameters to other rows; columns that this fit did not use are left out."""
+        """Return a fit with these parameters to other rows, without columns that this fit did not use."""
         check_is_fitted(self)
         rows = read_fit(self, X, y)
         known = known_of_rows(self, rows, X, y, **table, to_fit=to_fit)
@@ -610,8 +610,8 @@ class S2OCTClassifier(TreeClassifier):
         rows join the unlabeled ones. The held-out labels of each class give its recall, so classes may be labeled at
         different rates; the known totals weight the classes by their shares of the unlabeled rows. Standard errors and
         the interval account for few labels, uncertain totals and differences between the trees of the folds and the
-        tree. Each fit has a tenth of the labels less than the fit itself, and may be slightly worse. A label that is
-        the only one of its class cannot be held out.
+        tree. With ten folds, each fit has a tenth fewer labels than the fit itself, and may be slightly worse. The only
+        label of a class cannot be held out.
 
         Each fold takes about as long as the fit. If the fit used a sample of the rows, the sample is assessed.
 
@@ -634,8 +634,7 @@ class S2OCTClassifier(TreeClassifier):
         Returns
         -------
         Assessment
-            Accuracy, recall and precision with standard errors, and the accuracy of chance; it prints as a table with
-            sentences.
+            Accuracy, recall and precision with standard errors, and the accuracy of chance; prints as a table.
 
         Examples
         --------
@@ -669,7 +668,7 @@ class S2OCTClassifier(TreeClassifier):
     def _cross_fitted(
         self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
     ) -> CrossFit:
-        """The fits without some of the labels, which assessment, path, report and page share."""
+        """Return the fits without some of the labels, which assessment, path, report and page share."""
         task = self._task_of_session(of_sample=True)
         if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
             if self._source is None:
@@ -682,7 +681,7 @@ class S2OCTClassifier(TreeClassifier):
         return self._cross_fit
 
     def _task_of_session(self, *, of_sample: bool = False) -> FitTask:
-        """The fit of this session, or to its sample if that is enough; refuses a classifier without its rows."""
+        """Return the fit of this session, or that to its sample if enough; refuse a classifier without its rows."""
         check_is_fitted(self)
         task: FitTask | None = getattr(self, "_fit", None)
         if task is not None and self.certificate_.n_register is not None and not of_sample:
@@ -718,8 +717,8 @@ class S2OCTClassifier(TreeClassifier):
         Parameters
         ----------
         assess : bool
-            Whether to assess the trees, which takes about twenty times as long as the fit. Otherwise no tree is
-            recommended, unless the trees have been assessed before.
+            Whether to assess the trees, which takes about twenty times as long as the fit. If False, no tree is
+            recommended unless the trees have been assessed before.
         stop : callable, optional
             Polled often. Once it returns True, `AssessmentStopped`, a KeyboardInterrupt, is raised.
         progress : callable, optional
@@ -763,7 +762,7 @@ class S2OCTClassifier(TreeClassifier):
         return self._path
 
     def _agreement_of(self, tree: ObliqueTree) -> float:
-        """Share of the unlabeled rows on which a tree agrees with the guide, by their weights; NaN without any."""
+        """Return the weighted share of unlabeled rows on which a tree agrees with the guide; NaN without any."""
         problem = self._task_of_session(of_sample=True).guided_problem
         if problem.guide is None or not len(problem.unlabeled_size):
             return math.nan
@@ -775,8 +774,8 @@ class S2OCTClassifier(TreeClassifier):
     def can_be_assessed(self) -> bool:
         """Whether path, report and page assess the tree; ``assess`` itself always runs.
 
-        The rows of the fit must be available, and some class must have two labels. A user who interrupted the fit does
-        not want ten more, and a report should not take ten times as long as a fit of more than 20 seconds.
+        The rows of the fit must be available, and some class must have two labels. An interrupted fit is not assessed,
+        nor is one of more than 20 seconds unless it has been assessed before.
         """
         check_is_fitted(self)
         task: FitTask | None = getattr(self, "_fit", None)
@@ -786,7 +785,7 @@ class S2OCTClassifier(TreeClassifier):
 
     @property
     def has_simplicity_path(self) -> bool:
-        """Whether the rows of the fit are available, and a guide was asked about them."""
+        """Whether the rows of the fit and the guide's predictions for them are available."""
         check_is_fitted(self)
         return getattr(self, "_simplification", None) is not None
 
@@ -802,7 +801,7 @@ class S2OCTClassifier(TreeClassifier):
         -------
         S2OCTClassifier
             A fitted classifier with this tree and a recomputed certificate. It predicts, saves, reports and exports
-            like any other. `assess` uses trees of the folds that are as simple. Its ``stability_`` is unknown. This
+            like any other. `assess` uses equally simple trees of the folds. Its ``stability_`` is unknown. This
             classifier is not changed.
 
         Examples
@@ -840,7 +839,7 @@ class S2OCTClassifier(TreeClassifier):
         return chosen
 
     def _as_source(self) -> S2OCTClassifier:
-        """The classifier that was fitted, for a chosen tree: a copy that survives another fit of this one."""
+        """Return the fitted classifier for a chosen tree: a copy that survives another fit of this one."""
         if self._source is not None:
             return self._source[0]
         source = copy(self)
@@ -876,8 +875,8 @@ class S2OCTClassifier(TreeClassifier):
         of : object
             The class whose total moves.
         values : sequence of float, optional
-            Numbers of unlabeled rows of this class, or their weights. The default is nine values: two standard errors
-            either side of an estimate, the interval between bounds, or 20 % either side of an exact total.
+            Numbers of unlabeled rows of this class, or their weights. The default is nine values: up to two standard
+            errors on either side of an estimate, between the bounds, or up to 20 % on either side of an exact total.
         **fit_params : object
             Further arguments of ``fit``: ``as_shares``, ``sample_weight``, ``stop`` and ``listener``.
 
@@ -909,13 +908,13 @@ class S2OCTClassifier(TreeClassifier):
         return fit_totals_path(self, X, y, known, of, values, fit_params)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the rows of the fit."""
+        """Return everything except the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
         return {name: None if name in _OF_SESSION else value for name, value in state.items()}
 
 
 def _refuse_without_table(y: Any, table: dict[str, Any], *, held_out: bool = False) -> None:
-    """Refuse arguments about a table that is not passed."""
+    """Refuse arguments about a table if none is passed."""
     given = [*(["y"] if y is not None else []), *table, *(["held_out"] if held_out else [])]
     if given:
         raise InvalidProblem(f"{listed(given)} without X: pass the table as X and y, too, or nothing about it.")

@@ -20,14 +20,14 @@ from s2oct.wording import brief, listed
 
 
 class LabeledKFold:
-    """Folds over the labeled rows; unlabeled rows are in every training set, so known totals stay true.
+    """Folds over the labeled rows; unlabeled rows are in every training set, so known totals stay valid.
 
     Parameters
     ----------
     n_splits : int
         Number of folds.
     random_state : int or None
-        Shuffles the labeled rows before they are divided into folds; None keeps their order.
+        Seed for shuffling the labeled rows before they are divided into folds; None keeps their order.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class LabeledKFold:
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of folds.
+        """Return the number of folds.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class LabeledKFold:
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Row numbers of each training and test set.
+        """Yield the row numbers of each training and test set.
 
         Parameters
         ----------
@@ -86,33 +86,33 @@ class LabeledKFold:
 
 
 _AGREE = 0.01
-"""Shares that differ by more than this part of the rows do not agree; whole rows may differ by one in any case."""
+"""Shares that differ by more than this part of the rows disagree; a difference of one row is always allowed."""
 
 Metric = Callable[..., float]
 """A metric of scikit-learn: true labels, predicted labels, and ``sample_weight``."""
 
 
 def by_known_shares(totals: Any, metric: Metric = accuracy_score) -> Callable[..., float]:
-    """Make a scorer that weighs the labeled rows of a test fold so that the classes have their known shares.
+    """Make a scorer that weights the labeled rows of a test fold so that the classes have their known shares.
 
-    Labels of a biased sample have the wrong shares, and a plain score rewards a tree for them: a search over parameters
-    then chooses for the sample and not for the rows that are to be classified.
+    Labels of a biased sample have the wrong class shares, and a plain score rewards a tree for them: a parameter search
+    then optimises for the sample instead of the rows to be classified.
 
-    The scorer warns if a fold has unlabeled rows, which it leaves out, and if the classifier was fitted to totals with
-    other shares: both happen with splitters other than `LabeledKFold`, which take unlabeled rows out of the training
-    set. Totals that the fit has estimated have other shares, too.
+    The scorer warns if a fold has unlabeled rows, which it ignores, and if the classifier was fitted to totals with
+    other shares. Both happen with splitters other than `LabeledKFold`, which remove unlabeled rows from the training
+    set. Totals estimated by the fit also have other shares.
 
     Parameters
     ----------
     totals : mapping or pandas Series
-        Rows of each class, or their shares; an `Estimate` counts with its value.
+        Number or share of rows of each class; only the value of an `Estimate` is used.
     metric : callable
-        Takes true labels, predicted labels and ``sample_weight``, as scikit-learn's metrics do.
+        Takes true labels, predicted labels and ``sample_weight``, like scikit-learn's metrics.
 
     Returns
     -------
     callable
-        A scorer for ``scoring`` in ``cross_val_score``, ``GridSearchCV`` and the like.
+        A scorer for ``scoring`` in ``cross_val_score``, ``GridSearchCV`` and similar tools.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class _KnownSharesScorer:
         return float(self.metric(truth, predicted, sample_weight=own * each[codes]))
 
     def _warn_of_other_totals(self, estimator: Any) -> None:
-        """Warn if the totals of the fit have other shares than those that are known."""
+        """Warn if the totals of the fit imply shares other than the known ones."""
         fitted = estimator[-1] if hasattr(estimator, "named_steps") else estimator
         totals = getattr(getattr(fitted, "certificate_", None), "totals", None)
         if totals is None or set(fitted.classes_.tolist()) != set(self.shares):

@@ -1,4 +1,4 @@
-"""How a result depends on a total: one fit for each of several values of it."""
+"""Dependence of a result on a total: one fit for each of several values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from s2oct.problem.totals import largest_remainder
 from s2oct.wording import amount, brief, listed
 
 N_VALUES = 9
-"""Values of the total, unless they are given."""
+"""Default number of values of the total."""
 ERRORS_EACH_WAY = 2.0
-"""The values of an estimate reach so many standard errors each way."""
+"""Range of default values on either side of an estimate, in standard errors."""
 SHARE_EACH_WAY = 0.2
-"""The values of an exact total reach so much of it each way."""
+"""Range of default values on either side of an exact total, as a share of it."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class TotalsStep:
     Attributes
     ----------
     value : float
-        Unlabeled rows of the class by the total, or their weight.
+        The total: number of unlabeled rows of the class, or their weight.
     changed : float
-        Unlabeled rows whose class differs from the fit at the known total, or their weight.
+        Number of unlabeled rows whose class differs from the fit at the known total, or their weight.
     n_terms : int
-        Columns in the splits, added up over the splits.
+        Number of columns, summed over the splits.
     cost : float
-        What the fit minimised: evidence against the tree, in rows; without a guide the cost in P2.
+        The minimised cost: evidence against the tree, in rows; without a guide, the cost in P2.
     achieved : float
-        Unlabeled rows that the tree puts into the class, or their weight.
+        Number of unlabeled rows that the tree assigns to the class, or their weight.
     ended : str
         Why the fit ended.
     rules : str
@@ -57,16 +57,16 @@ class TotalsStep:
 
 
 class TotalsPath(Sequence[TotalsStep]):
-    """Fits at several values of a total, the smallest first; printed, it is a table.
+    """Fits at several values of a total, in increasing order; prints as a table.
 
     Attributes
     ----------
     of : object
         The class whose total moves.
     known : float
-        Its known total, the estimate of it, or the middle of its bounds.
+        Its known total, its estimate, or the middle of its bounds.
     interval : tuple of float
-        What is known of it: bounds, which are equal if it is exact.
+        Bounds of the total, equal if it is exact.
     """
 
     def __init__(self, steps: Sequence[TotalsStep], of: Any, known: float, interval: tuple[float, float]) -> None:
@@ -111,7 +111,7 @@ def fit_totals_path(
     values: Sequence[float] | None,
     fit_params: Mapping[str, Any],
 ) -> TotalsPath:
-    """Fit copies of a classifier at several values of the total of class ``of``; see ``totals_path`` there."""
+    """Fit copies of a classifier at several values of the total of class ``of``; see its ``totals_path``."""
     classes, targets, free = known.classes.tolist(), known.targets, ~known.is_labeled
     index, sizes = _place_of(of, classes, targets), known.sizes[free]
     moving = _Moving(targets, index, float(sizes.sum()), is_weighted=known.weights is not None)
@@ -154,7 +154,7 @@ def _step(fitted: Any, value: float, index: int, changed: float) -> TotalsStep:
 
 
 class _Moving:
-    """The totals of a table of which one moves, and the others share what is left."""
+    """Totals of a table: one moves, and the others share the remaining rows."""
 
     def __init__(self, targets: Targets, index: int, rows: float, *, is_weighted: bool) -> None:
         margin = targets.margins[0]
@@ -165,7 +165,7 @@ class _Moving:
         self.interval = float(margin.low[0, index]), float(margin.high[0, index])
 
     def values(self, given: Sequence[float] | None) -> list[float]:
-        """The totals to fit, without repetition."""
+        """Return the distinct totals to fit."""
         if given is None:
             low, high = self._reach()
             return sorted({self._rounded(float(v)) for v in np.clip(np.linspace(low, high, N_VALUES), 0, self._rows)})
@@ -183,7 +183,7 @@ class _Moving:
         return (1 - SHARE_EACH_WAY) * self.known, (1 + SHARE_EACH_WAY) * self.known
 
     def totals_at(self, value: float) -> list[float]:
-        """The total of each class, if that of the moving one has this value."""
+        """Return the total of each class when the moving one has this value."""
         rest = self._rows - value
         shares: FloatArray = self._others if self._others.any() else np.ones_like(self._others)
         parts: FloatArray | IntArray = shares * (rest / shares.sum())

@@ -1,4 +1,4 @@
-"""Classifiers that know the totals: the default guide of a fit, and wrappers around any classifier."""
+"""Classifiers that use known totals: the default guide of a fit, and wrappers around any classifier."""
 
 from s2oct.guides.asking import ask_guide, runs_on
 from s2oct.guides.forest import SelfTrainedForest

@@ -1,4 +1,4 @@
-"""Ask a guide for the probabilities of the unlabeled rows, so that a fit can end before the guide answers."""
+"""Get the guide's probabilities of the unlabeled rows, without making a fit wait beyond its deadline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief
 
 _POLL_SECONDS, _GRACE_SECONDS = 0.02, 0.2
-"""Time between two looks at the deadline, and time allowed to a thread that was asked to end."""
+"""Seconds between two checks of the deadline, and seconds that a thread has to end on request."""
 
 
 def ask_guide(
@@ -35,7 +35,7 @@ def ask_guide(
     deadline: Deadline = NO_DEADLINE,
     left_behind: list[threading.Thread] | None = None,
 ) -> Advice | None:
-    """Fit a guide and ask it about the unlabeled rows.
+    """Fit a guide and get its probabilities of the unlabeled rows.
 
     The likeliest classes meet the totals, except with a guide that only weights the classes.
 
@@ -48,14 +48,14 @@ def ask_guide(
     known : Known
         Labels, totals and weights, in units of the mean weight.
     deadline : Deadline
-        If the guide does not answer in time, its thread is asked to end and added to ``left_behind``; see `runs_on`.
+        If the guide is not done in time, its thread is asked to end and added to ``left_behind``; see `runs_on`.
     left_behind : list of Thread, optional
-        Threads of guides that did not answer in time.
+        Threads of guides that were not done in time.
 
     Returns
     -------
     Advice or None
-        None if there was no answer in time.
+        None if the guide was not done in time.
     """
     if known.is_labeled.all():
         return Advice(np.empty((0, len(known.classes))))
@@ -83,9 +83,9 @@ def ask_guide(
 
 
 def fit_guide(guide: Any, X: Any, known: Known, seed: int) -> tuple[FloatArray, Callable[[Any], FloatArray]]:
-    """Fit a guide with this seed, in one thread and without a limit; the rest as in `ask_guide`.
+    """Fit a guide with this seed, in one thread and without a time limit; otherwise like `ask_guide`.
 
-    Returns the probabilities of the unlabeled rows, shape (m, n_classes), and a function for those of other rows.
+    Return the probabilities of the unlabeled rows, shape (m, n_classes), and a function for those of other rows.
     """
     wrapped = _meeting_totals(guide)
     wrapped.set_params(**{name: seed for name in wrapped.get_params() if name.split("__")[-1] == "random_state"})
@@ -102,7 +102,7 @@ def runs_on(thread: threading.Thread) -> bool:
 
 
 def _meeting_totals(guide: Any) -> Any:
-    """A copy of a guide that knows the totals, by a wrapper if it does not by itself."""
+    """Return a copy of a guide that uses the totals, wrapped if it does not do so itself."""
     knows = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
     return clone(guide if knows else TopTotalClassifier(guide))
 
@@ -126,13 +126,13 @@ def _fitted_probabilities(wrapped: KnownTotalClassifier, X: Any, known: Known) -
 
 
 class _Abandoned(SystemExit):
-    """Ends the thread of a guide whose answer is no longer awaited; a SystemExit ends a thread without a message."""
+    """Ends the thread of a guide whose result is no longer needed; a SystemExit ends a thread without a message."""
 
 
 def _in_thread(
     ask: Callable[[], FloatArray], deadline: Deadline, left_behind: list[threading.Thread]
 ) -> FloatArray | None:
-    """What ``ask`` returns, or None if the deadline passes first; its thread is then asked to end."""
+    """Return the result of ``ask``, or None if the deadline passes first; its thread is then asked to end."""
     answers: list[FloatArray] = []
     errors: list[BaseException] = []
     done = threading.Event()
@@ -153,7 +153,7 @@ def _in_thread(
     thread.start()
     while not done.wait(_POLL_SECONDS):
         if deadline.passed:
-            # Raised in the thread before the next line of Python that it runs.
+            # Raised in the thread before its next line of Python.
             assert thread.ident is not None
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned))
             left_behind.append(thread)
@@ -164,7 +164,7 @@ def _in_thread(
 
 
 def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:
-    """Settings that scikit-learn and joblib keep per thread; those of the fitting thread also apply to the guide."""
+    """Return the fitting thread's settings of scikit-learn and joblib, which also apply to the guide."""
     scikit_learn = sklearn.get_config()
     # joblib has no public function to read its settings.
     parallel = dict(getattr(getattr(joblib.parallel, "_backend", None), "config", {}))

@@ -13,7 +13,7 @@ from s2oct.problem.labels import FEW_LABELS, Labels
 from s2oct.stopping import Deadline
 
 N_TREES = 30
-"""Trees in each of the four forests: more would take time and hardly change the votes."""
+"""Number of trees in each of the four forests: more would take time and hardly change the votes."""
 
 MOST_ROWS = 500
 """Maximum number of labeled rows used: more would take time and not change the verdict."""
@@ -56,9 +56,9 @@ def chance_of_votes(votes: FloatArray, codes: IntArray) -> float | None:
 
 
 def chance_of_rows(rows: FloatArray, codes: IntArray, seed: int, deadline: Deadline) -> float | None:
-    """The same for held-out votes of the default guide's first forests on labeled rows, shape (n, p).
+    """Test held-out votes of the default guide's first forests on labeled rows, shape (n, p); see `chance_of_votes`.
 
-    Also returns None after the deadline. If there are more than `MOST_ROWS` rows, a random sample is used.
+    The result is also None after the deadline. If there are more than `MOST_ROWS` rows, a random sample is used.
     """
     chosen = np.flatnonzero(np.isin(codes, _classes_with_enough(codes)))
     if len(chosen) > MOST_ROWS:

@@ -45,16 +45,16 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.features import learn_features, read_rows, text_columns
 
 Splitter = Literal["best", "random"]
-"""How a tree chooses a cut of a feature: the best one, as in a random forest, or one at random."""
+"""How a tree chooses a cut of a feature: the best one, as in a random forest, or a random one."""
 
 ROWS_AT_A_TIME = 10_000
-"""Rows that a forest predicts in one job."""
+"""Number of rows that a forest predicts in one job."""
 
 CELLS_AT_A_TIME = 1_000_000
 """Rows times features read between two checks of the deadline, and used to fit the principal components."""
 
 _LEAST_SPREAD = 1e-6
-"""Features that vary less, as a share of their range, have the same value in nearly all rows."""
+"""Minimum spread of a feature, as a share of its range; with less, nearly all rows have the same value."""
 
 _FARTHEST = 1e6
 """Values of new rows are clipped to this many ranges from those of the fit, which keeps them finite for the trees."""
@@ -75,9 +75,9 @@ class ForestParams:
     least_tried : int
         A tree that tries fewer features takes about as long as one that tries this many.
     most_depth : int
-        Maximum depth of a tree. A tree that cuts off one row at a time would take long.
+        Maximum depth of a tree. A tree that separates one row at a time would take long.
     few_rows : int
-        Trees on fewer rows are grown one after the other: threads would mostly wait for the interpreter.
+        Trees on fewer rows are grown one after another, because threads would mostly wait for the interpreter.
     n_components : int
         Principal components added to the features: the directions in which all rows, labeled or not, vary most.
     component_rows : int
@@ -85,9 +85,9 @@ class ForestParams:
     most_features : int
         Maximum number of features tried at a split by the forest that tries all of them.
     even_share : float
-        Part of the mix in which all forests count alike, because likelihoods of few held-out labels are uncertain.
+        Part of the mix shared equally by all forests, because likelihoods of few held-out labels are uncertain.
     labeled_weight, unlabeled_weight : float
-        Sample weights in self-training: of a labeled row, and of an unlabeled row of which the forests are certain.
+        Sample weights in self-training: of a labeled row, and of an unlabeled row about which the forests are certain.
         Labels are facts; assigned classes are not.
     most_unlabeled : int
         Maximum number of unlabeled rows, drawn at random, from which a round of self-training learns.
@@ -96,7 +96,7 @@ class ForestParams:
     trees_times_rows : float
         Maximum number of trees times rows of a forest; large tables get fewer trees.
     fewest_trees : int
-        Minimum number of trees in any case.
+        Minimum number of trees.
     """
 
     most_cells: dict[Splitter, int] = field(default_factory=lambda: {"best": 30_000, "random": 150_000})
@@ -115,7 +115,7 @@ class ForestParams:
     fewest_trees: int = 30
 
     def kinds(self, p: int, width: int) -> tuple[tuple[Splitter, int, int], ...]:
-        """Splitter, columns and features tried at a split of each first forest, for p features of ``width`` columns."""
+        """Return splitter, columns and features tried at a split of each first forest, for p of ``width`` columns."""
         return (
             ("best", p, math.isqrt(p)),
             ("random", p, math.isqrt(p)),
@@ -160,7 +160,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
     Parameters
     ----------
     n_estimators : int
-        Number of trees in each forest. It is reduced, to 30 at least, so that trees times rows do not exceed 800,000.
+        Number of trees in each forest. It is reduced so that trees times rows are at most 800,000, but not below 30.
     n_rounds : int
         Number of rounds of self-training. There are none if one class has all unlabeled rows.
     n_jobs : int or None
@@ -258,12 +258,12 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count; pass equal weights as none. Raises `GuideStopped` after the deadline."""
+        """Fit to the rows that count; pass equal weights as none. Raise `GuideStopped` after the deadline."""
         params, n_rounds = DEFAULTS, whole_from(0).read("n_rounds", self.n_rounds)
         most_trees = max(params.fewest_trees, params.trees_times_rows / len(rows))
         n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), most_trees))
         rng = check_random_state(self.random_state)
-        # The arrangement of the table must not change what is drawn at random.
+        # The order of rows and columns must not change the random draws.
         order = _order_of(rows, known, deadline)
         rows, arranged = order.arranged(rows[order.rows]), known.arranged(order.rows, order.classes)
         widening = Widening.of(rows, rng, deadline, params)
@@ -281,7 +281,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         result = settled(fitting.ranking, arranged)
         self._multipliers_of_domains = result.multipliers
         if len(arranged.targets.margins) == 1:
-            # A domain without an unlabeled row has the multipliers of all domains.
+            # A domain without unlabeled rows gets the multipliers of all domains together.
             is_empty = np.bincount(arranged.targets.margins[0].codes, minlength=len(result.multipliers)) == 0
             self._multipliers_of_domains = np.where(is_empty[:, None], self._multipliers, result.multipliers)
         labeled, unlabeled = (order.rows[part] for part in (arranged.is_labeled, ~arranged.is_labeled))
@@ -291,16 +291,16 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self
 
     def _by_class(self, votes: FloatArray) -> FloatArray:
-        """Votes or probabilities with the user's order of classes; a single column is the second of two classes."""
+        """Reorder votes or probabilities to the user's classes; a single column is the second of two classes."""
         if votes.shape[1] > 1:
             return np.ascontiguousarray(votes[:, np.argsort(self._order.classes)])
         return votes if self._order.classes[0] == 0 else 1 - votes
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities of new rows.
+        """Return class probabilities of new rows.
 
-        The first forests and those of the rounds count half each; probabilities are shifted so that the totals over
-        all domains are met in the fit. The forests of the rounds have seen the unlabeled rows of the fit: use
+        The first forests and those of the rounds count half each. Probabilities are shifted so that the fit meets the
+        totals over all domains. The forests of the rounds have seen the unlabeled rows of the fit: use
         ``probabilities_`` for these.
 
         Parameters
@@ -317,7 +317,7 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         return self._probabilities_of(read_rows(self, X))
 
     def _probabilities_of(self, rows: FloatArray, domains: IntArray | None = None) -> FloatArray:
-        """Class probabilities of rows of features.
+        """Return class probabilities of rows of features.
 
         ``domains`` are the known domains of each row in each margin, numbered over the domains of all margins.
         """
@@ -394,7 +394,7 @@ class SelfTraining:
             self.forests = [*again, *(replace(forest, share=0.5 * forest.share) for forest in opening)]
 
     def _first(self, splitter: Splitter, n_columns: int, n_tried: int) -> tuple[Forest, FloatArray, float, FloatArray]:
-        """A forest of the labeled rows, its votes on the unlabeled rows, and its log loss and votes on held-out labels.
+        """Grow a forest of the labeled rows; return it, its votes, and its log loss and votes on held-out labels.
 
         If all labeled rows are of one class, the forest separates labeled from unlabeled rows, which vote evenly for
         all classes without labels; its loss is 0.
@@ -415,14 +415,14 @@ class SelfTraining:
         return forest, self._votes(forest), -float(self.weights @ np.log(of_label)), unseen
 
     def _again(self) -> tuple[Forest, FloatArray]:
-        """A forest of the labeled rows and the classes that the current votes assign, and its votes."""
+        """Grow a forest from labels and the classes that the current votes assign; return it and its votes."""
         n, m = len(self.labeled), len(self.unlabeled)
         found = settled(self.ranking, self.known)
         learned = np.sort(self.grower.rng.permutation(m)[: self.params.most_unlabeled])
         rows = np.concatenate([self.labeled, self.unlabeled[learned]])
         codes = np.append(self.known.labeled_codes, found.classes[learned])
         certainty = (self._lead(found.probabilities) * self._relative_sizes())[learned]
-        # The small constant keeps rows in the sample of which no tree is certain.
+        # The small constant keeps rows in the sample about which no tree is certain.
         of_unlabeled = self.params.unlabeled_weight * certainty + 1e-6
         weights = np.append(self.params.labeled_weight * self.known.labeled_weights, of_unlabeled)
         votes = as_votes(codes, self.n_classes)
@@ -434,35 +434,35 @@ class SelfTraining:
         return forest, ranking
 
     def _votes(self, forest: Forest) -> FloatArray:
-        """Votes on each unlabeled row, by all trees."""
+        """Return votes of all trees on each unlabeled row."""
         return forest.votes(self.unlabeled, self.grower.n_jobs, self.grower.deadline)
 
     def _lead(self, probabilities: FloatArray) -> FloatArray:
-        """Difference between the probabilities of the two likeliest classes of each row."""
+        """Return the difference between the probabilities of the two likeliest classes of each row."""
         if self.known.n_second is not None:
             return np.abs(2 * probabilities[:, 1] - 1)
         ascending = np.sort(probabilities, axis=1)
         return np.asarray(ascending[:, -1] - ascending[:, -2])
 
     def _relative_sizes(self) -> FloatArray:
-        """What each unlabeled row counts, relative to the mean."""
+        """Return the weight of each unlabeled row, relative to the mean."""
         sizes = self.known.unlabeled_sizes
         return sizes / sizes.mean() if sizes.any() else sizes
 
 
 def _shares(losses: FloatArray, even_share: float) -> FloatArray:
-    """Share of each forest in the mix: partly even, partly by the likelihood of held-out labels."""
+    """Return each forest's share in the mix: partly even, partly by the likelihood of held-out labels."""
     likelihood = np.exp(losses.min() - losses)
     return np.asarray(even_share / len(losses) + (1 - even_share) * likelihood / likelihood.sum())
 
 
 def as_votes(codes: IntArray, n_classes: int) -> FloatArray:
-    """All votes for the given classes: shares of the second of two classes, or of each class."""
+    """Return unanimous votes for the given classes: shares of the second of two classes, or of each class."""
     return codes.astype(float)[:, None] if n_classes == 2 else np.eye(n_classes)[codes]
 
 
 def scores_of(votes: FloatArray) -> FloatArray:
-    """Log odds of the second of two classes, or log probabilities, in the order of the votes and always finite."""
+    """Return log odds of the second of two classes, or log probabilities, in the order of the votes and finite."""
     n_columns = votes.shape[1]
     if n_columns > 1:
         return np.asarray(np.log(_LEAST_PROBABILITY + (1 - n_columns * _LEAST_PROBABILITY) * votes))
@@ -470,30 +470,30 @@ def scores_of(votes: FloatArray) -> FloatArray:
 
 
 BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1
-"""Log odds that are higher than those of any row."""
+"""Log odds higher than those of any row."""
 
 
 def settled(votes: FloatArray, known: Known) -> Settled:
-    """Classes of the unlabeled rows by their votes, so that the totals are met."""
+    """Return classes of the unlabeled rows, by their votes, that meet the totals."""
     return settle(scores_of(votes), known, ranking=votes[:, 0], beyond=BEYOND)
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees that each give shares of classes in a leaf, in the order in which their votes are added.
+    """Trees whose leaves have shares of classes, in the order in which their votes are added.
 
     Attributes
     ----------
     trees : tuple
         Trees of scikit-learn.
     n_columns : int
-        Columns of the votes: 1 for two classes, the share of the second, or else one per class.
+        Number of columns of the votes: one for two classes, the share of the second; otherwise one per class.
     n_features : int
-        The trees see this many of the widened features, from the first on.
+        Number of widened features, from the first, that the trees use.
     share : float
         Share in the votes on a new row.
     missing : ndarray of shape (n_classes,), optional
-        Classes of which the forest has seen no row.
+        Mask of the classes without rows in the forest.
     """
 
     trees: tuple[Any, ...]
@@ -503,7 +503,7 @@ class Forest:
     missing: BoolArray | None = None
 
     def votes(self, rows: Float32Array, n_jobs: int | None = None, deadline: Deadline = NO_DEADLINE) -> FloatArray:
-        """Votes on each row, shape (n_rows, n_columns): the mean over all trees."""
+        """Return votes on each row, shape (n_rows, n_columns): the mean over all trees."""
         nodes, seen = self._nodes, rows[:, : self.n_features]
 
         def mean(part: Float32Array) -> FloatArray:
@@ -518,9 +518,9 @@ class Forest:
 
     @cached_property
     def _nodes(self) -> tuple[Any, ...]:
-        """The nodes of all trees one after the other: roots, features, thresholds, children and shares.
+        """Nodes of all trees in sequence: roots, features, thresholds, children and shares.
 
-        Rows have numbers of single precision, so the next lower one is as good a threshold. A leaf leads to itself.
+        Rows are in single precision, so thresholds are rounded down to it without effect. A leaf leads to itself.
         """
         begins = np.cumsum([0, *(tree.node_count for tree in self.trees)])
         is_leaf = np.concatenate([tree.children_left for tree in self.trees]) < 0
@@ -542,7 +542,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Grower:
-    """How many trees a forest has, where its random numbers come from, and when to stop."""
+    """Grows forests: number of trees, source of random numbers, and deadline."""
 
     n_trees: int
     rng: np.random.RandomState
@@ -553,7 +553,7 @@ class Grower:
     def grow(
         self, rows: Float32Array, targets: FloatArray, weights: FloatArray, splitter: Splitter, n_tried: int
     ) -> tuple[Forest, FloatArray]:
-        """A forest fitted to votes on its rows, and the votes on each row by the trees that have not seen it.
+        """Fit a forest to votes on its rows; return it, and the votes on each row by the trees that have not seen it.
 
         ``targets`` and the votes have shape (n_rows, n_columns). A tree is fitted to a sample with replacement, drawn
         by ``weights``; it tries ``n_tried`` features at every split. A row that every tree has seen gets even votes.
@@ -564,9 +564,9 @@ class Grower:
         size = max(min(len(rows), params.most_cells[splitter] // max(n_tried, params.least_tried)), 2)
 
         def grown(seed: int) -> tuple[Any, IntArray, FloatArray]:
-            """A tree, the rows that it has not seen, and its votes on them."""
+            """Grow a tree; return it, the rows that it has not seen, and its votes on them."""
             require_time(self.deadline)
-            # This generator is many times faster to make than that of ``RandomState(seed)``.
+            # This generator is created many times faster than ``RandomState(seed)``.
             random = np.random.RandomState(np.random.PCG64(seed))
             drawn = np.searchsorted(odds, random.random_sample(size), side="right")
             times_seen = np.bincount(drawn, minlength=len(rows))
@@ -596,9 +596,9 @@ def fit_tree(
     random: np.random.RandomState,
     most_depth: int,
 ) -> Any:
-    """One tree fitted to votes on rows, each of which counts ``times``; ``how`` is its splitter and features tried.
+    """Fit one tree to votes on rows that count ``times`` each; ``how`` is its splitter and features tried.
 
-    With votes of 0 and 1, least squares chooses the cuts of the Gini index, and a leaf's means are its shares.
+    With votes of 0 and 1, least squares chooses the same cuts as the Gini index, and a leaf's means are its shares.
     """
     tree = DecisionTreeRegressor(splitter=how[0], max_features=how[1], max_depth=most_depth, random_state=random)
     with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
@@ -628,12 +628,12 @@ class Widening:
         deadline: Deadline = NO_DEADLINE,
         params: ForestParams = DEFAULTS,
     ) -> Widening:
-        """The map for these rows; of many rows, some are drawn for the spread and the components."""
+        """Return the map for these rows; spread and components come from a sample if there are many."""
         n, p = rows.shape
         low, high = np.full(p, np.inf), np.full(p, -np.inf)
         for part in _parts(rows, np.arange(n), deadline):
             low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
-        # Halves are exact, and their difference cannot overflow.
+        # Halving is exact, and the difference of halves cannot overflow.
         half_range = 0.5 * high - 0.5 * low
         unit = cls(low, np.where(half_range > 0, half_range, 1.0), np.zeros(p), np.ones(p), np.empty((0, p)))
         most = min(max(CELLS_AT_A_TIME // p, 2), params.component_rows)
@@ -649,7 +649,7 @@ class Widening:
     def transform(
         self, rows: FloatArray, chosen: IntArray | None = None, deadline: Deadline = NO_DEADLINE
     ) -> Float32Array:
-        """Features, then components, of all rows or the chosen ones, in the type of numbers that trees use."""
+        """Return features, then components, of all rows or the chosen ones, in the number type of trees."""
         p = len(self.mean)
         chosen = np.arange(len(rows)) if chosen is None else chosen
         wide = np.empty((len(chosen), p + len(self.components)), dtype=np.float32)
@@ -663,14 +663,14 @@ class Widening:
         return wide
 
     def _standard(self, rows: FloatArray) -> FloatArray:
-        # A new row may be as far from the others as floats go.
+        # A new row may be arbitrarily far from the others.
         with np.errstate(over="ignore"):
             unit = (0.5 * rows - 0.5 * self.low) / self.half_range
         return np.asarray((np.clip(unit, -_FARTHEST, _FARTHEST) - self.mean) / self.spread)
 
 
 def _parts(rows: FloatArray, chosen: IntArray, deadline: Deadline) -> Iterator[FloatArray]:
-    """The chosen rows, some at a time, until the deadline."""
+    """Yield the chosen rows in parts, until the deadline."""
     step = max(CELLS_AT_A_TIME // rows.shape[1], 1)
     for begin in range(0, len(chosen), step):
         require_time(deadline)
@@ -682,9 +682,9 @@ _BLAS_LOCK = threading.Lock()
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Linear algebra in one thread: small products take much longer in several if other programs are busy.
+    """Run linear algebra in one thread: small products take much longer in several if other programs are busy.
 
-    The setting is that of the process. The lock keeps two fits from restoring it in the wrong order.
+    The setting applies to the process. The lock keeps two fits from restoring it in the wrong order.
     """
     with _BLAS_LOCK, _thread_pools().limit(limits=1, user_api="blas"):
         yield
@@ -692,12 +692,12 @@ def _one_thread() -> Iterator[None]:
 
 @cache
 def _thread_pools() -> ThreadpoolController:
-    # It looks through all libraries of the process, which takes some milliseconds.
+    # The controller inspects all libraries of the process, which takes some milliseconds.
     return ThreadpoolController()
 
 
 def _order_of(rows: FloatArray, known: Known, deadline: Deadline) -> ContentOrder:
-    """The order of rows, columns and classes by their content."""
+    """Return the order of rows, columns and classes by their content."""
     domains = np.full((len(rows), len(known.targets.margins)), -1.0)
     domains[~known.is_labeled] = np.transpose([margin.codes for margin in known.targets.margins])
     bounds = np.concatenate([part for margin in known.targets.margins for part in (margin.low, margin.high)])

@@ -1,4 +1,4 @@
-"""What classifiers that know the totals share: reading labels, totals and tables, and checking what they wrap."""
+"""Bases of classifiers that use known totals: reading labels, totals and tables, and checking wrapped classifiers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Predict the class of each row."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on the labeled rows; rows marked as unlabeled in ``y`` do not count.
+        """Return the accuracy on the labeled rows; rows marked as unlabeled in ``y`` do not count.
 
         A warning reports how many rows do not count: in cross-validation, they are missing from the training set unless
         `LabeledKFold` splits the rows.
@@ -133,9 +133,9 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         return self
 
     def _learned_table(self, X: Any, left_out: tuple[str, ...], weights: Any) -> tuple[Any, tuple[str, ...]]:
-        """The table in a form that the wrapped classifier can read, and doubts about its columns.
+        """Return the table in a form that the wrapped classifier can read, and doubts about its columns.
 
-        This is the table itself, or its encoded features if it does not only hold numbers.
+        This is the table itself if it contains only numbers, or its encoded features.
         """
         self._left_out, table = left_out, without_columns(X, left_out)
         if reads_tables(self.estimator) or (holds_numbers(table) and (not has_gaps(table) or self._takes_gaps())):
@@ -151,7 +151,7 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
         return bool(get_tags(inner).input_tags.allow_nan)
 
     def _table(self, X: Any) -> Any:
-        """A table in the form that the fitted classifier can read."""
+        """Return a table in the form that the fitted classifier can read."""
         if getattr(self, "encoding_", None) is None:
             return without_columns(X, getattr(self, "_left_out", ()))
         return read_rows(self, X)
@@ -189,17 +189,17 @@ class KnownTotalClassifier(MetaEstimatorMixin, PartlyLabeledClassifier):
 
     @staticmethod
     def _fitted_codes(labels: Labels) -> IntArray:
-        """The labels' codes; if only one class has labeled rows, unlabeled rows get the code of another class."""
+        """Return the labels' codes; if only one class is labeled, unlabeled rows get the code of another class."""
         if _has_several(labels):
             return labels.codes
         return np.where(labels.is_labeled, labels.codes, int(labels.counts().argmin()))
 
     def _class_probabilities(self, X: Any) -> FloatArray:
-        """The wrapped classifier's probabilities, with a column for each class."""
+        """Return the wrapped classifier's probabilities, with a column for each class."""
         return probabilities_of_all(self.estimator_, X, self.classes_, self._missing)
 
     def _class_scores(self, X: Any) -> FloatArray:
-        """The wrapped classifier's decision function: of the second of two classes, or with a column for each class."""
+        """Return the wrapped classifier's decision function: of the second of two classes, or of each class."""
         return scores_of_all(self.estimator_, X, self.classes_, self._missing)
 
     def __sklearn_tags__(self) -> Any:
@@ -218,7 +218,7 @@ def reads_tables(estimator: Any) -> bool:
 
 
 def weight_keyword(estimator: Any) -> str | None:
-    """The keyword under which ``fit`` takes weights of rows; None if it takes none."""
+    """Return the keyword under which ``fit`` takes weights of rows; None if it takes none."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         inner = weight_keyword(last)
@@ -231,7 +231,7 @@ def _has_several(labels: Labels) -> bool:
 
 
 def probabilities_of_all(classifier: Any, X: Any, classes: ObjectArray, missing: BoolArray) -> FloatArray:
-    """Probabilities of a fitted classifier, checked, with a column for each class.
+    """Return checked probabilities of a fitted classifier, with a column for each class.
 
     Classes without labeled rows share what is improbable under all others. If only one class is labeled, they share the
     probability of the class that represents them. Invalid probabilities are refused.
@@ -263,7 +263,7 @@ def probabilities_of_all(classifier: Any, X: Any, classes: ObjectArray, missing:
 
 
 def scores_of_all(classifier: Any, X: Any, classes: ObjectArray, missing: BoolArray) -> FloatArray:
-    """Scores of a fitted classifier's decision function, checked: of the second of two classes, or of each class.
+    """Return checked scores of a fitted classifier's decision function: of the second of two classes, or of each.
 
     A class without labeled rows has the highest score of the others, with the opposite sign. If only one class is
     labeled, it has the score of the class that represents it.
@@ -292,8 +292,8 @@ def scores_of_all(classifier: Any, X: Any, classes: ObjectArray, missing: BoolAr
 def with_missing_classes(votes: FloatArray, missing: BoolArray) -> FloatArray:
     """Give classes without labeled rows the votes of rows that resemble no labeled class.
 
-    They share one minus the largest probability; then all is scaled to 1. Without missing classes, or with two classes,
-    votes stay as they are.
+    They share one minus the largest probability; then each row is scaled to 1. Without missing classes, or with two
+    classes, votes stay unchanged.
     """
     if not missing.any() or votes.shape[1] == 1:
         return votes
@@ -303,7 +303,7 @@ def with_missing_classes(votes: FloatArray, missing: BoolArray) -> FloatArray:
 
 
 def predicted_codes(classifier: Any, predicted: ObjectArray, n_rows: int, classes: ObjectArray) -> IntArray:
-    """The class index of each predicted label, checked."""
+    """Return the checked class index of each predicted label."""
     name, known = type(classifier).__name__, {label: k for k, label in enumerate(classes.tolist())}
     if len(predicted) != n_rows:
         raise InvalidProblem(f"{name} predicted {len(predicted)} classes for {n_rows} rows.")
@@ -330,7 +330,7 @@ def _require_finite(said: FloatArray, what: str) -> None:
 
 
 def _places(fitted: ObjectArray, classes: ObjectArray, missing: BoolArray, name: str) -> IntArray:
-    """The columns of a classifier's classes among all classes; the classifier may have any order."""
+    """Return the columns of a classifier's classes among all classes; the classifier may have any order."""
     known = {label: k for k, label in enumerate(classes.tolist())}
     for label in fitted.tolist():
         if label not in known:

@@ -1,7 +1,7 @@
 """Assign classes to rows so that known totals are met.
 
 Every row gets the class with the highest score plus *multiplier*; each class has one multiplier per domain. There are
-four ways to find the classes. A later one is used only where no earlier one is exact:
+four ways to find the classes. A later one is used only if no earlier one is exact:
 
 1. Two classes, one exact total, rows of equal weight: the rows with the highest scores, and `threshold_between` them
    and the others. Sorting is exact and immediate.
@@ -34,13 +34,13 @@ from s2oct.problem.targets import Margin, Targets
 from s2oct.problem.totals import largest_remainder
 
 _ROUNDING = 1e-9
-"""Part of a row that sums of floats may be off."""
+"""Tolerance of sums of floats, in rows."""
 
 _PATH_ROUNDING = 1e-12
 """Differences between losses that count as zero, as a share of the farthest multiplier."""
 
 _AHEAD = 1e-9
-"""Lead given to the class of a row where multipliers leave it tied with another class, or behind."""
+"""Lead given to the class of a row if multipliers leave it tied with another class, or behind."""
 
 _LEAST_COUNT = 1e-300
 """Keeps logarithms and quotients of expected counts finite."""
@@ -114,7 +114,7 @@ def settle(
     known : Known
         Totals and weights of the rows.
     ranking : ndarray of shape (m,), optional
-        Order of the rows where one exact total of two classes is known; the scores by default. Scores may lose
+        Order of the rows if one exact total of two classes is known; the scores by default. Scores may lose
         differences by rounding.
     beyond : float, optional
         See `threshold_between`.
@@ -134,7 +134,7 @@ def settle(
 
 
 def multipliers_for_new_rows(scores: FloatArray, known: Known, beyond: float | None = None) -> FloatArray:
-    """One multiplier per class, shape (n_classes,), that meets the totals of all domains together."""
+    """Return one multiplier per class, shape (n_classes,), that meets the totals of all domains together."""
     if known.n_second is not None:
         return np.array([threshold_between(scores[:, 0], known.n_second, beyond), 0.0])
     found = meet_totals(_of_all_classes(scores), known.unlabeled_sizes, overall(known.targets))
@@ -142,7 +142,7 @@ def multipliers_for_new_rows(scores: FloatArray, known: Known, beyond: float | N
 
 
 def threshold_between(scores: FloatArray, n_above: int, beyond: float | None = None) -> float:
-    """The midpoint of the ``n_above``-th highest score and the next one; 0 without scores.
+    """Return the midpoint of the ``n_above``-th highest score and the next one; 0 without scores.
 
     A total of 0, or of all rows, needs a threshold outside the scores. If ``beyond`` exceeds the size of any score, it
     is halfway there; otherwise it is the highest score itself, or the largest number below the lowest.
@@ -158,7 +158,7 @@ def threshold_between(scores: FloatArray, n_above: int, beyond: float | None = N
 
 
 def top_rows(scores: FloatArray, n_above: int, rng: np.random.RandomState | None = None) -> IntArray:
-    """1 for the ``n_above`` rows with the highest scores, 0 for the others; ties at random, or by row order."""
+    """Return 1 for the ``n_above`` rows with the highest scores, 0 for others; ties at random, or by row order."""
     order = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
     codes = np.zeros(len(scores), dtype=np.int64)
     codes[order[np.argsort(-scores[order], kind="stable")[:n_above]]] = 1
@@ -166,18 +166,18 @@ def top_rows(scores: FloatArray, n_above: int, rng: np.random.RandomState | None
 
 
 def two_columns(log_odds_of_second: FloatArray) -> FloatArray:
-    """Probabilities of both classes, from the log odds of the second."""
+    """Return probabilities of both classes, from the log odds of the second."""
     second = expit(log_odds_of_second)
     return np.column_stack([1 - second, second])
 
 
 def log_odds(probability: FloatArray | float, least: float) -> FloatArray:
-    """Log odds, finite because probabilities are clipped to ``least`` and 1 - ``least``."""
+    """Return log odds, finite because probabilities are clipped to ``least`` and 1 - ``least``."""
     return np.asarray(logit(np.clip(probability, least, 1 - least)))
 
 
 def _of_all_classes(scores: FloatArray) -> FloatArray:
-    """Scores with a column for each class: log odds of two classes are those of the second against 0."""
+    """Return scores with a column for each class: log odds of two classes are those of the second against 0."""
     return scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
 
 
@@ -189,7 +189,7 @@ class Assigned(NamedTuple):
     classes : ndarray of shape (m,)
         Class of each row.
     multipliers : tuple of ndarray of shape (n_domains, n_classes)
-        For each margin, what is added to the scores of each class in each domain.
+        For each margin, the numbers added to the scores of each class in each domain.
     shifted : ndarray of shape (m, n_classes)
         Scores plus multipliers; each row's class has the highest.
     """
@@ -207,7 +207,7 @@ def meet_totals(scores: FloatArray, sizes: FloatArray, targets: Targets, params:
     scores : ndarray of shape (m, n_classes)
         Log probabilities, or any finite scores.
     sizes : ndarray of shape (m,)
-        What each row counts towards the totals.
+        Weight of each row in the totals.
     targets : Targets
         The totals.
     params : MeetingParams
@@ -237,7 +237,7 @@ def meet_totals(scores: FloatArray, sizes: FloatArray, targets: Targets, params:
 
 
 def overall(targets: Targets) -> Targets:
-    """Totals of the classes over all domains of the first margin: what is known about a row of unknown domain."""
+    """Return totals of the classes over all domains of the first margin, for rows whose domain is unknown."""
     margin = targets.margins[0]
     low, high, value = (part.sum(axis=0, keepdims=True) for part in (margin.low, margin.high, margin.value))
     se = np.sqrt((margin.se**2).sum(axis=0, keepdims=True))
@@ -247,7 +247,7 @@ def overall(targets: Targets) -> Targets:
 
 
 def _with_lead(shifted: FloatArray, classes: IntArray) -> FloatArray:
-    """The scores, with the class of each row just ahead of all others."""
+    """Return the scores, with the class of each row just ahead of all others."""
     rows = np.arange(len(classes))
     others = shifted.copy()
     others[rows, classes] = -np.inf
@@ -257,7 +257,7 @@ def _with_lead(shifted: FloatArray, classes: IntArray) -> FloatArray:
 
 
 def _meetable(targets: Targets, sizes: FloatArray, *, whole: bool) -> Targets:
-    """The nearest totals that the rows of each domain can meet.
+    """Return the nearest totals that the rows of each domain can meet.
 
     Bounds that contradict the number of rows of a domain are scaled to it, and implied bounds are made explicit. With
     ``whole``, rows count 1 each and bounds are whole numbers.
@@ -273,11 +273,11 @@ def _meetable(targets: Targets, sizes: FloatArray, *, whole: bool) -> Targets:
 
 
 def _bounds(low: FloatArray, high: FloatArray, n_rows: float, whole: bool) -> tuple[FloatArray, FloatArray]:
-    """The bounds of one domain, tightened by what the other classes must or can have."""
+    """Return the bounds of one domain, tightened by the minimum and maximum of the other classes."""
     low, high = np.minimum(low, n_rows), np.minimum(high, n_rows)
     if low.sum() >= n_rows - _ROUNDING or high.sum() <= n_rows + _ROUNDING:
         known = low if low.sum() >= n_rows - _ROUNDING else high
-        # A domain without any bound above 0 has no shares to keep.
+        # A domain whose bounds are all 0 has no shares to keep.
         known = known * (n_rows / known.sum()) if known.sum() > 0 else np.full(len(known), n_rows / len(known))
         exact = largest_remainder(known, int(n_rows)).astype(float) if whole else known
         return exact, exact
@@ -298,7 +298,7 @@ def _bounds(low: FloatArray, high: FloatArray, n_rows: float, whole: bool) -> tu
 def _soft_multipliers(
     scores: FloatArray, sizes: FloatArray, targets: Targets, params: MeetingParams
 ) -> tuple[FloatArray, ...]:
-    """One multiplier for each cell, for each margin of shape (n_domains, n_classes).
+    """Return one multiplier for each cell, as an array of shape (n_domains, n_classes) for each margin.
 
     Added to the scores of the rows of a domain, they bring the counts of the likeliest classes near the totals.
     ``scores`` has shape (m, n_classes), ``sizes`` (m,).
@@ -313,7 +313,7 @@ def _soft_multipliers(
     near = params.near_enough * float(sizes.mean())
 
     def sweep(at: int, temperature: float) -> float:
-        """Move the multipliers of one margin in place; returns by how many rows its worst cell was off before."""
+        """Move the multipliers of one margin in place; return by how many rows its worst cell was off before."""
         margin = targets.margins[at]
         shares = by_class.copy()
         for part, of_rows in zip(multipliers, targets.margins, strict=True):
@@ -339,7 +339,7 @@ def _soft_multipliers(
 
 
 def _expected(shares: FloatArray, margin: Margin) -> FloatArray:
-    """Expected counts of the cells of a margin, given the shares of the classes, shape (n_classes, m)."""
+    """Return expected counts of the cells of a margin, given the shares of the classes, shape (n_classes, m)."""
     if margin.n_domains == 1:
         return np.asarray(shares.sum(axis=1)[None, :])
     return np.column_stack(
@@ -350,7 +350,7 @@ def _expected(shares: FloatArray, margin: Margin) -> FloatArray:
 def _thinned(
     scores: FloatArray, sizes: FloatArray, targets: Targets, most_rows: int
 ) -> tuple[FloatArray, FloatArray, Targets]:
-    """Some of the rows, and the totals in proportion to the rows of each domain that are left."""
+    """Return some of the rows, and the totals in proportion to the remaining rows of each domain."""
     by_domain = np.lexsort([margin.codes for margin in targets.margins])
     rows: IntArray = by_domain[:: len(scores) // most_rows + 1]
     margins = []
@@ -363,12 +363,12 @@ def _thinned(
 
 
 def _multipliers_of_rows(multipliers: tuple[FloatArray, ...], targets: Targets) -> FloatArray:
-    """What the multipliers of all margins together add to the scores of each row, shape (m, n_classes)."""
+    """Return the sum of the multipliers of all margins for each row, shape (m, n_classes)."""
     return np.asarray(sum(part[margin.codes] for part, margin in zip(multipliers, targets.margins, strict=True)))
 
 
 def _farthest_multiplier(scores: FloatArray) -> float:
-    """A multiplier that outweighs every difference between the scores of a row."""
+    """Return a multiplier that outweighs every difference between the scores of a row."""
     return 1.0 + 2.0 * float(np.ptp(scores, axis=1).max(initial=0.0))
 
 
@@ -392,7 +392,7 @@ def _exchange_by_domain(scores: FloatArray, classes: IntArray, margin: Margin) -
         n_off = int(np.maximum(counts - high, 0).sum() + np.maximum(low - counts, 0).sum())
         near = _nearest(own, here, n_off + 1)
         if len(near) < 0.5 * len(rows):
-            # Most moves concern these rows: moving them first saves looking at all rows for every move.
+            # Most moves concern these rows: moving them first avoids searching all rows for every move.
             kept = np.bincount(np.delete(here, near), minlength=len(low))
             here[near] = _Exchange(own[near], here[near], low - kept, high - kept, farthest).run().classes
         exchange = _Exchange(own, here, low, high, farthest).run()
@@ -401,7 +401,7 @@ def _exchange_by_domain(scores: FloatArray, classes: IntArray, margin: Margin) -
 
 
 def _nearest(scores: FloatArray, classes: IntArray, n_rows: int) -> IntArray:
-    """For each pair of classes, the ``n_rows`` rows of the first that move to the second at the least loss."""
+    """Return, for each pair of classes, the ``n_rows`` rows of the first that move to the second at the least loss."""
     chosen = np.zeros(len(classes), dtype=bool)
     for a in range(scores.shape[1]):
         rows = np.flatnonzero(classes == a)
@@ -432,13 +432,13 @@ class _Exchange:
         self._update_losses(range(len(low)))
 
     def run(self) -> _Exchange:
-        """Move rows until all counts are within their bounds, and then as long as a move gains."""
+        """Move rows until all counts are within their bounds, and then while a move gains."""
         while (chain := self._next_chain()) is not None:
             self._move_along(*chain)
         return self
 
     def multipliers(self) -> FloatArray:
-        """One multiplier per class under which no row prefers another class: the middle of all such multipliers.
+        """Return one multiplier per class under which no row prefers another class: the middle of all such multipliers.
 
         Classes strictly within their bounds have the multiplier 0. If all counts are at their bounds, the mean is 0.
         """
@@ -446,7 +446,7 @@ class _Exchange:
         if not (could_lose.any() or could_gain.any()):
             middle = _middle(self.losses, self.rounding)
             return np.asarray(middle - middle.mean())
-        # An additional node stands for "no active bound"; classes that could lose or gain rows are compared with it.
+        # An additional node represents "no active bound"; classes that could lose or gain rows are compared with it.
         steps = np.zeros((len(self.low) + 1, len(self.low) + 1))
         steps[:-1, :-1] = self.losses
         steps[:-1, -1] = np.where(could_lose, 0.0, np.inf)
@@ -466,7 +466,7 @@ class _Exchange:
             self.losses[a, a] = 0.0
 
     def _next_chain(self) -> tuple[list[int], int] | None:
-        """The classes of the chain of least loss that the bounds require, and the rows to move; None at the end."""
+        """Return the classes of the next chain of least loss, and the number of rows to move; None at the end."""
         over, under = self.counts > self.high, self.counts < self.low
         sources = over if over.any() else self.counts > self.low
         sinks = under if under.any() else self.counts < self.high
@@ -493,7 +493,7 @@ class _Exchange:
         for a, b in pairwise(chain):
             rows = np.flatnonzero(self.classes == a)
             tied = rows[self.scores[rows, a] - self.scores[rows, b] <= self.losses[a, b]]
-            # Among equal rows the first ones get the higher class, as a ranking would give it to them.
+            # Among equal rows, the first ones get the higher class, as in a ranking.
             ready.append((tied if b > a else tied[::-1], b))
         n_moved = min(most, *(len(rows) for rows, _ in ready))
         for rows, b in ready:
@@ -503,13 +503,13 @@ class _Exchange:
 
 
 def _shortest(steps: FloatArray, rounding: float) -> tuple[FloatArray, IntArray]:
-    """Lengths of the shortest chains between all pairs, and the next class on each of them."""
+    """Return lengths of the shortest chains between all pairs, and the next class on each chain."""
     n = len(steps)
     distances = steps.copy()
     following = np.tile(np.arange(n), (n, 1))
     for middle in range(n):
         through = distances[:, [middle]] + distances[[middle], :]
-        # Chains that are shorter by rounding alone could form a cycle.
+        # Chains that are shorter only because of rounding could form a cycle.
         shorter = through < distances - rounding
         distances = np.where(shorter, through, distances)
         following = np.where(shorter, following[:, [middle]], following)
@@ -517,7 +517,7 @@ def _shortest(steps: FloatArray, rounding: float) -> tuple[FloatArray, IntArray]
 
 
 def _middle(steps: FloatArray, rounding: float) -> FloatArray:
-    """Potentials whose differences never exceed the steps: the mean of those from and to each node."""
+    """Return potentials whose differences never exceed the steps: the mean of those from and to each node."""
     distances = _shortest(steps, rounding)[0]
     return np.asarray(0.5 * (distances - distances.T).mean(axis=0))
 
@@ -528,9 +528,9 @@ def _middle(steps: FloatArray, rounding: float) -> FloatArray:
 def _exchange_last_rows(
     scores: FloatArray, sizes: FloatArray, targets: Targets, classes: IntArray, params: MeetingParams
 ) -> IntArray:
-    """Classes near the given ones that meet the totals as closely as possible, at little loss.
+    """Return classes near the given ones that meet the totals as closely as possible, at little loss.
 
-    ``scores`` has shape (m, n_classes) and includes the multipliers; ``classes`` are the best ones under them. Where
+    ``scores`` has shape (m, n_classes) and includes the multipliers; ``classes`` are the best ones under them. If
     weights differ, a cell may be off by half its largest row.
     """
     rows = _open_rows(scores, sizes, targets, classes, params.spare_rows)
@@ -546,7 +546,7 @@ def _exchange_last_rows(
 
 
 def _open_rows(scores: FloatArray, sizes: FloatArray, targets: Targets, classes: IntArray, spare_rows: int) -> IntArray:
-    """The rows that may change class: in each domain, those of least loss from each class to each other one."""
+    """Return the rows that may change class: in each domain, those of least loss from each class to each other one."""
     m = len(classes)
     losses = scores[np.arange(m), classes][:, None] - scores
     chosen = np.zeros(m, dtype=bool)
@@ -562,7 +562,7 @@ def _open_rows(scores: FloatArray, sizes: FloatArray, targets: Targets, classes:
 
 
 def _cheapest(losses: FloatArray, sizes: FloatArray, targets: Targets, fixed: FloatArray, most_nodes: int) -> IntArray:
-    """The cheapest classes of the open rows; a row off a total costs more than any change of classes.
+    """Return the cheapest classes of the open rows; a row off a total costs more than any change of classes.
 
     ``fixed`` has the counts of all cells by the other rows, in the order of `Targets.low`.
     """
@@ -596,7 +596,7 @@ def _cheapest(losses: FloatArray, sizes: FloatArray, targets: Targets, fixed: Fl
 
 
 def _allowance(sizes: FloatArray, targets: Targets) -> FloatArray:
-    """Half the largest open row of each cell's domain; 0 where all rows count alike."""
+    """Return half the largest open row of each cell's domain; 0 if all rows have equal weight."""
     if len(sizes) == 0 or float(np.ptp(sizes)) == 0.0:
         return np.zeros(len(targets.low))
     largest = []

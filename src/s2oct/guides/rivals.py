@@ -23,11 +23,11 @@ from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.problem.known import Known
 
 N_TREES = 200
-"""Trees in a forest: twice scikit-learn's default."""
+"""Number of trees in a forest: twice scikit-learn's default."""
 
 
 def usual_rivals(random_state: int = 0) -> dict[str, Any]:
-    """Classifiers that most readers know, by name and not fitted."""
+    """Return well-known classifiers by name, not fitted."""
     return {
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
         "random forest": RandomForestClassifier(N_TREES, random_state=random_state),
@@ -35,7 +35,7 @@ def usual_rivals(random_state: int = 0) -> dict[str, Any]:
 
 
 def light_rivals(depth: int, random_state: int = 0) -> dict[str, Any]:
-    """The usual rivals and two more that need no other package; the decision tree has the given depth."""
+    """Return the usual rivals and two more that need no other package; the decision tree has the given depth."""
     return usual_rivals(random_state) | {
         "extremely randomised trees": ExtraTreesClassifier(N_TREES, random_state=random_state),
         f"decision tree of depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=random_state),
@@ -49,7 +49,7 @@ def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
     ----------
     classifier : classifier
         Any classifier that `PriorCorrectedClassifier` accepts and that has scores. A classifier of this package that
-        knows the totals is not weighted again.
+        uses the totals is not weighted again.
     random_state : int, RandomState or None
         Seed of the order of rows with equal scores.
 

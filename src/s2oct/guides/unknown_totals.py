@@ -33,7 +33,7 @@ ESTIMATING_SHARE = 0.3
 """Share of a fit's time limit for estimating totals; it usually takes less than a second."""
 
 _FEWEST_TREES = 10
-"""Trees that each forest grows even if time is short."""
+"""Minimum number of trees in each forest, even if time is short."""
 
 _MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
 """Of the calibration: maximum number of Newton steps, step size at convergence, and precision of a flat prior."""
@@ -60,7 +60,7 @@ class ShareSpec:
     n_trees : int
         Number of trees in each of the four forests.
     most_rows : int
-        Maximum number of labeled rows, and of unlabeled rows, that are used; more are sampled.
+        Maximum number of labeled rows, and of unlabeled rows, that are used; larger tables are sampled.
     least_vote : float
         Amount by which votes of 0 and 1 are moved inwards, so that one overconfident forest does not decide.
     slope_sd : float
@@ -147,7 +147,7 @@ def _are_guesses(found: list[Shares]) -> bool:
 def _replicates(
     scores: HeldOutScores, margins: list[OpenMargin], rng: np.random.RandomState, spec: ShareSpec, deadline: Deadline
 ) -> list[list[Shares]]:
-    """Shares of each margin: the estimates, then those of bootstrap replicates, fewer if time runs out."""
+    """Return shares of each margin: the estimates, then those of bootstrap replicates, fewer if time runs out."""
     found: list[list[Shares]] = []
     for number in range(spec.n_replicates + 1):
         try:
@@ -196,7 +196,7 @@ class HeldOutScores:
     unlabeled_rows: IntArray
 
     def redrawn(self, rng: np.random.RandomState | None, spec: ShareSpec, deadline: Deadline) -> Ratios:
-        """Likelihoods of the unlabeled rows in a bootstrap replicate, drawn within classes; in the sample if no rng."""
+        """Return likelihoods of the unlabeled rows in a replicate drawn within classes; in the sample if no rng."""
         n_classes, sizes = self.labeled.shape[1], self.sizes
         chosen = np.arange(len(self.codes))
         if rng is not None:
@@ -229,7 +229,7 @@ def held_out_scores(
     spec: ShareSpec | None = None,
     deadline: Deadline = NO_DEADLINE,
 ) -> HeldOutScores:
-    """Grow the four forests of the default guide, with equally many draws from each class, and let them vote.
+    """Grow the four forests of the default guide, with equal numbers of draws from each class, and let them vote.
 
     Trees draw within classes. If they drew from all rows, the trees that leave out a row of a small class would have
     fewer rows of this class, so the row would look less like its class than an unlabeled row does.
@@ -251,7 +251,7 @@ def held_out_scores(
         _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, (deadline, part))
         for (kind, n, n_tried), part in zip(kinds, parts.tolist(), strict=True)
     ]
-    # With many classes, votes are moved less: at least half of them stays.
+    # With many classes, votes are moved less: at least half of each vote stays.
     least = min(spec.least_vote, 0.5 / n_classes)
     of_labeled, of_others = (
         np.log(least + (1 - n_classes * least) * np.mean(part, axis=0)) for part in zip(*votes, strict=True)
@@ -269,7 +269,7 @@ def _votes(
     spec: ShareSpec,
     time: tuple[Deadline, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows.
+    """Return mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows.
 
     ``time`` is the deadline, and the part of the remaining time for growing trees; a few are grown in any case.
     """
@@ -389,7 +389,7 @@ def maximise_shares(
     fixed : ndarray of shape (n_domains, n_classes)
         Known shares, which stay; NaN where a share is to be estimated.
     start : ndarray of shape (n_domains, n_classes), optional
-        Where to begin; the shares of the prior if None.
+        Initial shares; those of the prior if None.
     deadline : Deadline
         `GuideStopped` is raised after it.
     """
@@ -416,12 +416,12 @@ def maximise_shares(
 
 
 def _remaining_share(fixed: FloatArray) -> FloatArray:
-    """Share of each domain that the known shares leave to the other classes, shape (n_domains, 1)."""
+    """Return the share of each domain that remains for classes without known shares, shape (n_domains, 1)."""
     return np.asarray(np.maximum(1.0 - np.where(np.isnan(fixed), 0.0, fixed).sum(axis=1, keepdims=True), 0.0))
 
 
 def _filled(place: int, found: FloatArray, known: Known) -> Cells:
-    """The given totals of a margin, completed by shares and standard errors, shape (2, n_domains, n_classes)."""
+    """Complete the given totals of a margin by shares and standard errors, shape (2, n_domains, n_classes)."""
     table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
     of_domain = {text_of(domain): found[:, k] for k, domain in enumerate(margin.domains)}
     nothing = np.full(found[:, 0].shape, np.nan)
@@ -446,7 +446,7 @@ def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
     counts, is_free, sizes = [], [], []
     for (share, _), margin in zip(settled, known.targets.margins, strict=True):
         value = np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
-        # The bound of a class of which nothing is known is what the domain has.
+        # The upper bound of a class without known total is the size of its domain.
         rows = np.where(np.isnan(share).any(axis=1), value.sum(axis=1), margin.high.max(axis=1))[:, None]
         counts.append(np.where(np.isnan(share), value, share * rows))
         is_free.append(~np.isnan(share) & np.isnan(margin.value))
@@ -469,24 +469,24 @@ def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
 
 
 def _total(given: Any, share: float, se: float) -> Any:
-    """The given total of a cell, or its estimate; None if it follows from the others."""
+    """Return the given total of a cell, or its estimate; None if it follows from the others."""
     if not is_to_estimate(given):
         return given
     return None if np.isnan(share) else EstimatedShare(float(share), float(se))
 
 
 def _known_shares(margin: Margin, domain: int, entries: dict[Any, Any], classes: list[Any]) -> FloatArray:
-    """Known shares of the classes of a domain, or the middle of their bounds; NaN for the others."""
+    """Return known shares of the classes of a domain, or the middle of their bounds; NaN for the others."""
     is_known = np.array([label in entries and not is_to_estimate(entries[label]) for label in classes])
     value, middle = margin.value[domain], 0.5 * (margin.low[domain] + margin.high[domain])
     known = np.where(np.isnan(value), middle, value)
-    # The bound of a class of which nothing is known is what the domain has.
+    # The upper bound of a class without known total is the size of its domain.
     size = known.sum() if is_known.all() else margin.high[domain][~is_known].max()
     return np.where(is_known, known / size if size > 0 else 0.0, np.nan)
 
 
 def _places(division: Division, margin: Margin) -> IntArray:
-    """The domain of each row among those of the margin; -1 if the margin does not have it."""
+    """Return the domain of each row among those of the margin; -1 if the margin does not have it."""
     place = {text_of(domain): code for code, domain in enumerate(margin.domains.tolist())}
     places = np.array([*(place.get(text_of(domain), UNLABELED) for domain in division.domains), UNLABELED])
     return np.asarray(places[division.codes])
@@ -517,7 +517,7 @@ class OpenMargin:
 
     @classmethod
     def of(cls, known: Known, place: int, division: Division) -> OpenMargin:
-        """One of the margins."""
+        """Return one of the margins."""
         table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
         entries = {text_of(domain): given for domain, given in table.items()}
         fixed = [_known_shares(margin, k, entries[text_of(d)], classes) for k, d in enumerate(margin.domains)]
@@ -531,7 +531,7 @@ class OpenMargin:
     def shares(
         self, ratios: Ratios, scores: HeldOutScores, start: Shares | None, spec: ShareSpec, deadline: Deadline
     ) -> Shares:
-        """The shares that make the rows of the open domains most likely, shrunk towards those of all together."""
+        """Return the most likely shares of the open domains, shrunk towards those of all together."""
         domains, fixed = np.flatnonzero(self.is_open), self.fixed[self.is_open]
         places = self.places[scores.unlabeled_rows]
         here = np.isin(places, domains)
@@ -547,7 +547,7 @@ class OpenMargin:
         return Shares(whole, by_domain, tells)
 
     def settled(self, found: list[Shares], scores: HeldOutScores, spec: ShareSpec) -> FloatArray:
-        """Shares and standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
+        """Return shares and standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
         n_labels = np.bincount(scores.codes, minlength=self.fixed.shape[1])
         settled, is_open = np.full((2, *self.fixed.shape), np.nan), self.is_open
         if not is_open.any():
@@ -560,7 +560,7 @@ class OpenMargin:
         return settled
 
     def guessed(self) -> FloatArray:
-        """Mean and standard deviation of uniformly distributed shares, in the form of `settled`.
+        """Return mean and standard deviation of uniformly distributed shares, in the form of `settled`.
 
         They are used if features are unrelated to the classes.
         """
@@ -572,7 +572,7 @@ class OpenMargin:
         return np.where(is_open, guessed, np.nan)
 
     def _together(self, scores: HeldOutScores) -> FloatArray:
-        """Shares of all open domains together that are known because they are known in each, shape (1, n_classes)."""
+        """Return the shares of all open domains together that are known in each of them, shape (1, n_classes)."""
         places = self.places[scores.unlabeled_rows]
         rows_of = np.bincount(places + 1, weights=scores.sizes, minlength=len(self.fixed) + 1)[1:][self.is_open, None]
         fixed = self.fixed[self.is_open]
@@ -586,9 +586,9 @@ def _settled(
     spec: ShareSpec,
     of_all: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
-    """Shares and standard errors, shape (2, n_domains, n_classes), from the estimates of all replicates.
+    """Return shares and standard errors, shape (2, n_domains, n_classes), from the estimates of all replicates.
 
-    Log shares are normally distributed. Their variance is that of the replicates, plus a term for small numbers of
+    Log shares are assumed to be normal. Their variance is that of the replicates, plus a term for small numbers of
     labels, which vary too little when redrawn. The prior mean is equal shares. ``of_all`` are the shares of all domains
     together before and after shrinking; each domain shifts as they do.
     """

@@ -1,4 +1,4 @@
-"""Wrappers that give known totals to any classifier: by the rows with the highest scores, or by class weights."""
+"""Wrappers that make any classifier use known totals: by the rows with the highest scores, or by class weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, sett
 from s2oct.problem.known import Known
 
 _LEAST_PROBABILITY = 1e-12
-"""Probabilities are kept this far from 0 and 1, so that their logarithms are finite."""
+"""Minimum distance of probabilities from 0 and 1, so that their logarithms are finite."""
 
 
 class TopTotalClassifier(KnownTotalClassifier):
@@ -38,7 +38,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         Any classifier with ``predict_proba`` or ``decision_function``. A `PriorCorrectedClassifier` also receives the
         totals.
     random_state : int, RandomState or None
-        Seed of the order of tied unlabeled rows, of which ``transduction_`` takes as many as the total needs.
+        Seed of the order of tied unlabeled rows; ``transduction_`` takes the number that the total needs.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         With two classes, the score above which a new row is ``classes_[1]``: log odds if the classifier has
         probabilities.
     multipliers_ : ndarray of shape (n_classes,)
-        What is added to the scores of the classes for a new row.
+        Numbers added to the scores of the classes for a new row.
     probabilities_ : ndarray of shape (n_unlabeled, n_classes)
         Probabilities of the unlabeled rows, with the multipliers of their domains. The likeliest classes meet the
         totals, except that with one exact total of two classes, rows may be tied at the threshold.
@@ -93,7 +93,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         self.transduction_ = labels.completed(found.classes)
 
     def _scores(self, X: Any) -> FloatArray:
-        """Log odds of the second of two classes or log probabilities, or the classifier's own decision function."""
+        """Return log odds of the second of two classes, log probabilities, or the classifier's decision function."""
         if hasattr(self.estimator_, "predict_proba"):
             probabilities = self._class_probabilities(X)
             if probabilities.shape[1] == 2:
@@ -106,7 +106,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         )
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores with multipliers: with two classes, the score minus the threshold, positive for ``classes_[1]``.
+        """Return shifted scores: with two classes, the score minus the threshold, positive for ``classes_[1]``.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the wrapped classifier with shifted scores; the likeliest class is the predicted one.
+        """Return probabilities from shifted scores; the likeliest class is the predicted one.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ def _has_probabilities(self: Any) -> bool:
 
 
 def _has_weighted_scores(self: Any) -> bool:
-    """Only weights can correct a decision function: it has no shares that could be corrected afterwards."""
+    """Whether there is a decision function and weights correct it; it cannot be corrected afterwards."""
     fitted = getattr(self, "estimator_", self.estimator)
     return hasattr(fitted, "decision_function") and weight_keyword(self.estimator) is not None
 
@@ -183,7 +183,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
     estimator_ : classifier
         The fitted classifier.
     class_weights_ : ndarray of shape (n_classes,)
-        Known share of each class over its share among the rows that were fitted.
+        Known share of each class over its share among the fitted rows.
     transduction_ : ndarray of shape (n_rows,)
         A label for every training row: the given label, or the predicted class. It meets the totals only roughly.
     classes_ : ndarray of shape (n_classes,)
@@ -220,7 +220,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
         )
 
     def _class_weights(self, codes: IntArray, own: FloatArray, totals: FloatArray) -> FloatArray:
-        """Known share of each class over its share among the fitted rows; 1 for a class that none of them has."""
+        """Return the known share of each class over that among the fitted rows; 1 for a class without rows."""
         fitted = np.bincount(codes, weights=own, minlength=len(totals)) / own.sum()
         # Half a row for a class whose total is 0: some classifiers cannot fit a class with sample weights of 0.
         known = np.maximum(totals, 0.5) / np.maximum(totals, 0.5).sum() if totals.sum() else fitted
@@ -255,7 +255,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities under the known shares.
+        """Return class probabilities under the known shares.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     @available_if(_has_weighted_scores)
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the classifier that was fitted with weights: with two classes, positive for ``classes_[1]``.
+        """Return scores of the classifier fitted with weights: with two classes, positive for ``classes_[1]``.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""Trees: their shape, how they decide rows, and how they read as rules."""
+"""Trees: their shape, their predictions, and their rules as text."""

@@ -1,4 +1,4 @@
-"""The way of one row through the rules of a tree, in sentences."""
+"""The path of one row through the rules of a tree, in sentences."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import alternatives, printable
 
 DIGITS = 6
-"""Significant digits of sums and values, unless a rule needs more to be seen to hold."""
+"""Significant digits of sums and values, unless showing that a rule holds takes more."""
 ABOUT_DIGITS = 4
 """Significant digits of limits that are not exact."""
 EXACT = 17
 """Significant digits with which any two floats are written differently."""
 MOST_CHANGES = 3
-"""For a rule of at most so many columns it is said how each of them alone would change the side."""
+"""Maximum number of columns of a rule for which the change needed in each is given."""
 
 WIDTH = 100
-"""Letters in a line."""
+"""Characters per line."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One split on the way of a row.
+    """One split on the path of a row.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Step:
     rule : str
         Its rule, for example ``age - 0.5 * income <= 3``.
     value : float
-        What the row has on the left of the rule.
+        Value of the rule's left-hand side for the row.
     holds : bool
         Whether the rule holds for the row.
     sentence : str
@@ -57,12 +57,12 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a row has its class; printed, it is a list of sentences.
+    """Why a row has its class; prints as a list of sentences.
 
     Attributes
     ----------
     steps : tuple of Step
-        The splits on the way that decide something, root first.
+        The splits on the path that have an effect, root first.
     predicted : object
         The class label.
     """
@@ -95,17 +95,17 @@ def explain_row(
     row : ndarray of shape (p,)
         The values of the features.
     features : sequence of Feature or str
-        Every feature; a name alone is that of a number.
+        All features; a plain name denotes a numeric feature.
     classes : sequence
         The class labels, in the order of their indices.
     cells : mapping of str to str or None, optional
-        The cells of the row by column, None for a missing one. They are mentioned where the features say something
-        else: where a missing value was filled, or a level is unknown.
+        The cells of the row by column, None for a missing value. They are mentioned if they differ from the features:
+        if a missing value was filled, or a level is unknown.
 
     Returns
     -------
     Explanation
-        The splits on the row's way that decide something, and its class.
+        The splits on the row's path that have an effect, and its class.
     """
     X = np.asarray(row, dtype=float)[None, :]
     right = tree.goes_right(X)[0]
@@ -121,14 +121,14 @@ def explain_row(
 
 @dataclass(frozen=True)
 class _SeenRow:
-    """A row by its features, and in the words of its columns."""
+    """A row: its features, and the cells of its columns."""
 
     values: list[float]
     features: tuple[Feature, ...]
     cells: Mapping[str, str | None]
 
     def said(self, j: int, shown: str) -> str:
-        """What the row has in a feature's column: ``shown``, unless its cell says something else."""
+        """Say what the row has in a feature's column: ``shown``, and the cell if it differs."""
         feature, level = self.features[j], self._level(j)
         cell = self.cells.get(feature.column, "")
         if cell is None and shown != FeatureColumn.of(self.features, j).missing:
@@ -138,12 +138,12 @@ class _SeenRow:
         return f"{printable(feature.column)} is {shown}"
 
     def said_alone(self, j: int) -> str:
-        """What the row has in a feature's column: a level, or a number."""
+        """Say what the row has in a feature's column: a level or a number."""
         level = self._level(j)
         return self.said(j, self._number(j) if level is None else as_level(level))
 
     def said_in_sum(self, j: int) -> str:
-        """The same for a sum, where ordered levels and missing values count as numbers."""
+        """Say the same in a sum, where ordered levels and missing values count as numbers."""
         column, level = FeatureColumn.of(self.features, j), self._level(j)
         if column.measured is None or level is None:
             return self.said_alone(j)
@@ -155,7 +155,7 @@ class _SeenRow:
         return FeatureColumn.of(self.features, j).level(self.values)
 
     def _number(self, j: int) -> str:
-        """The number or position that stands for a column."""
+        """Return the number or position that represents a column."""
         measured = FeatureColumn.of(self.features, j).measured
         return plain_number(few_digits(self.values[j if measured is None else measured], DIGITS))
 
@@ -175,7 +175,7 @@ class _Visit:
         return Step(self.node, self.rule.text(), total, self.holds, sentence)
 
     def _total(self, setting: Mapping[int, float]) -> float:
-        """The sum on the left of the rule, some values of the row replaced."""
+        """Return the sum on the left of the rule, with some values of the row replaced."""
         total = 0.0
         for j, coefficient in self.rule.inequality[0]:
             total += coefficient * setting.get(j, self.row.values[j])
@@ -183,12 +183,12 @@ class _Visit:
 
     @property
     def _is_missing(self) -> bool:
-        """Whether the row has a missing value in the first column, as rows of the fit did."""
+        """Whether the row has a missing value in the first column, which also had some in the fit."""
         level = self.rule.column.level(self.row.values)
         return level is not None and level == self.rule.missing
 
     def _finding(self, total: float) -> str:
-        """What the row has, and whether the rule holds for it."""
+        """Say what the row has, and whether the rule holds for it."""
         pairs, relation, bound = self.rule.inequality
         j, coefficient = pairs[0]
         verdict = "holds" if self.holds else "does not hold"
@@ -202,7 +202,7 @@ class _Visit:
         return f"{' '.join(self.rule.parts()[:-1])} = {_beside(total, bound)} ({given}), and {comparison}"
 
     def _change(self) -> str:
-        """Where the rule is decided otherwise."""
+        """Say which values would change the side."""
         j, coefficient = self.rule.inequality[0][0]
         if self.rule.kind not in (SUM, THRESHOLD):
             return self._with_other_levels()
@@ -220,16 +220,16 @@ class _Visit:
 
     @property
     def _rises(self) -> bool:
-        """Whether the sum on the left of the rule must rise to change the side."""
+        """Whether the sum on the left of the rule must increase to change the side."""
         return (self.rule.inequality[1] == "<=") == self.holds
 
     def _where(self, rises: bool, limit: str) -> str:
-        """Where the rule is decided otherwise; a rule that holds still holds at its limit."""
+        """Say which values would change the side; a rule that holds still holds at its limit."""
         side = "above" if rises else "below"
         return f"{side} {limit}" if self.holds else f"at {limit} or {side}"
 
     def _with_other_levels(self) -> str:
-        """The levels with which a rule about one column is decided otherwise."""
+        """Say which levels would change the side of a rule about one column."""
         column, missing = printable(self.rule.columns[0]), self.rule.missing
         others = [level for level, is_left in self.rule.sides.items() if is_left != self.holds]
         if self.rule.kind == GAPS:
@@ -246,7 +246,7 @@ class _Visit:
         return f"if {column} were anything but {_named(same)}"
 
     def _of_column(self, j: int) -> list[str]:
-        """Where one column of a sum alone would have to go."""
+        """Say which values of one column of a sum would change the side."""
         column, name = FeatureColumn.of(self.row.features, j), printable(self.row.features[j].column)
         values = dict(enumerate(self.row.values))
         sides = {level: self.rule.goes_left({**values, **setting}) for level, setting in column.settings.items()}
@@ -265,7 +265,7 @@ class _Visit:
         return [f"with {name} {_named(changing[:MOST_CHANGES])}"]
 
     def _of_number(self, j: int) -> list[str]:
-        """Where a number alone would have to go; nowhere if no row of the fit has such a number."""
+        """Say which values of a number would change the side; empty if they are outside the range of the fit."""
         feature, coefficient = self.row.features[j], dict(self.rule.inequality[0]).get(j, 0.0)
         others = self._total(dict.fromkeys(FeatureColumn.of(self.row.features, j).features, 0.0))
         limit = (self.rule.inequality[2] - others) / coefficient if coefficient else math.inf
@@ -287,7 +287,7 @@ def _named(levels: Sequence[str]) -> str:
 
 
 def _at_levels(column: FeatureColumn, levels: Sequence[str]) -> str:
-    """Say which levels of an ordered column these are, its lowest or its highest."""
+    """Describe levels of an ordered column: its lowest or its highest ones."""
     all_known = [level for level in column.settings if level != column.missing]
     known = [level for level in levels if level in all_known]
     is_lowest = known[0] == all_known[0]
@@ -297,7 +297,7 @@ def _at_levels(column: FeatureColumn, levels: Sequence[str]) -> str:
 
 
 def _beside(value: float, bound: float) -> str:
-    """A value with few digits, but enough to see on which side of a bound it is."""
+    """Return a value with few digits, but enough to show on which side of a bound it is."""
     for digits in range(DIGITS, EXACT):
         short = few_digits(value, digits)
         if (short <= bound) == (value <= bound) and (short >= bound) == (value >= bound):
@@ -306,7 +306,7 @@ def _beside(value: float, bound: float) -> str:
 
 
 def _about(value: float) -> str:
-    """A limit with few digits, and a word if they are not all of it."""
+    """Return a limit with few digits, preceded by "about" if it is rounded."""
     short = few_digits(value, DIGITS)
     return plain_number(short) if _is_close(short, value) else f"about {plain_number(few_digits(value, ABOUT_DIGITS))}"
 

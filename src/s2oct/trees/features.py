@@ -1,4 +1,4 @@
-"""What a feature means to a reader: a number, a level of a column, levels in an order, or a missing value."""
+"""The meaning of a feature: a number, a level of a column, an ordered level, or a missing value."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from s2oct.wording import printable
 NUMBER, BOOLEAN, ONEHOT, ORDINAL, GAP = "number", "boolean", "onehot", "ordinal", "gap"
 
 MISSING = "missing"
-"""The level of missing values, unless a column has a level of that name."""
+"""Name of the level of missing values, unless a column has a level of that name."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature of a tree and the column that it comes from.
+    """One feature of a tree and its column.
 
     Parameters
     ----------
     name : str
-        The feature by itself: ``age``, ``region=north``, ``age=missing``.
+        Name of the feature: ``age``, ``region=north``, ``age=missing``.
     column : str
         The column of the table.
     kind : {"number", "boolean", "onehot", "ordinal", "gap"}
-        A gap is the indicator of missing values that stands beside a number or an ordered column.
+        A gap is the indicator of missing values of a numeric or ordered column.
     level : str or None
-        The level whose rows have 1, all others having 0; ``true`` of a boolean. None for numbers and ordered columns.
+        The level whose rows have 1, while others have 0; ``true`` for a boolean. None for numbers and ordered columns.
     rest : str or None
-        The level of the rows that have 0 in every indicator of the column.
+        The level without an indicator: its rows have 0 in all indicators of the column.
     levels : tuple of str
-        The levels of an ordered column, whose feature has their positions 0, 1, 2, ...
+        The levels of an ordered column; the feature is their position 0, 1, 2, ...
     missing : str or None
-        The level of missing values among those of the column; None if it has none.
+        The column's level of missing values; None if it has none.
     fill : float or None
-        The number or position that stands for missing ones; None if the column had none in the fit.
+        The number or position that replaces missing values; None if the column had none in the fit.
     low, high : float
-        The least and the largest number of the fit.
+        Minimum and maximum in the fit.
     is_whole : bool
-        Whether all numbers of the fit were whole.
+        Whether all numbers in the fit were whole.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Feature:
 
     @property
     def title(self) -> str:
-        """What the mean of the feature is about: ``region is north``, ``education (0 primary to 2 tertiary)``."""
+        """Title for the mean of the feature: ``region is north``, ``education (0 primary to 2 tertiary)``."""
         if self.levels:
             last = len(self.levels) - 1
             return f"{self.column} (0 {self.levels[0]} to {last} {self.levels[last]})"
@@ -72,23 +72,23 @@ class Feature:
 
     @property
     def statement(self) -> str:
-        """What holds for the rows in which an indicator is 1: ``region is north``, ``owner``."""
+        """Statement that holds for rows whose indicator is 1: ``region is north``, ``owner``."""
         is_true = self.kind == BOOLEAN and self.level != self.missing
         return printable(self.column) if is_true else f"{printable(self.column)} is {as_level(str(self.level))}"
 
 
 def as_features(names: Iterable[Feature | str]) -> tuple[Feature, ...]:
-    """Features as they are; a name alone is that of a number."""
+    """Return features, with plain names turned into numeric features."""
     return tuple(name if isinstance(name, Feature) else Feature(str(name), str(name)) for name in names)
 
 
 def columns_of(features: Iterable[Feature]) -> tuple[str, ...]:
-    """The columns of features, each once."""
+    """Return the distinct columns of features."""
     return tuple(dict.fromkeys(feature.column for feature in features))
 
 
 def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
-    """Features with other names for their columns, which are as many as ``names``."""
+    """Return the features with their columns renamed to ``names``, in order."""
     refuse_repeated_names(names)
     columns = dict(zip(columns_of(features), names, strict=True))
 
@@ -100,7 +100,7 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
 
 
 def refuse_repeated_names(names: Sequence[str]) -> None:
-    """Refuse names of which two are the same: rules tell columns by their names."""
+    """Refuse duplicate names: rules identify columns by name."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InvalidProblem(f"Expected different feature names, got {twice[0]!r} twice.")
@@ -108,29 +108,29 @@ def refuse_repeated_names(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """The features of one column: indicators of its levels, or a number or position and an indicator of its gaps.
+    """The features of a column: indicators of its levels, or a number or position and an indicator of missing values.
 
     Attributes
     ----------
     features : mapping of int to Feature
-        The features with their numbers, in their order.
+        The features by index, in order.
     """
 
     features: Mapping[int, Feature]
 
     @classmethod
     def of(cls, features: Sequence[Feature], j: int) -> FeatureColumn:
-        """The column of feature j."""
+        """Return the column of feature j."""
         return cls({k: feature for k, feature in enumerate(features) if feature.column == features[j].column})
 
     @property
     def measured(self) -> int | None:
-        """The feature that is a number or position, if there is one."""
+        """Index of the feature that is a number or position; None if there is none."""
         return next((k for k, feature in self.features.items() if feature.level is None), None)
 
     @property
     def rest(self) -> str | None:
-        """The level that has no indicator; None for numbers and ordered columns."""
+        """The level without an indicator; None for numbers and ordered columns."""
         return next(iter(self.features.values())).rest
 
     @property
@@ -143,7 +143,7 @@ class FeatureColumn:
 
     @cached_property
     def settings(self) -> dict[str, dict[int, float]]:
-        """Each level with the values of all features; missing values are a level, of numbers the only one."""
+        """Values of all features for each level; missing values are a level, the only one of a numeric column."""
         zeros = {k: 0.0 for k, feature in self.features.items() if feature.level is not None}
         if self.measured is None:
             levels = {str(self.rest): zeros} | {str(self.features[k].level): {**zeros, k: 1.0} for k in zeros}
@@ -155,7 +155,7 @@ class FeatureColumn:
         return settings
 
     def level(self, row: Sequence[float] | FloatArray) -> str | None:
-        """The level that a row has; None for a number."""
+        """Return the level of a row; None for a number."""
         fitting = (
             level for level, setting in self.settings.items() if all(row[k] == value for k, value in setting.items())
         )
@@ -163,7 +163,7 @@ class FeatureColumn:
 
 
 def as_level(level: str, *, listed: bool = False) -> str:
-    """A level in a rule, quoted where it could be read as a part of the rule or, among others, as several levels."""
+    """Return a level as written in a rule, quoted if it could be misread as part of the rule or as several levels."""
     shown = printable(level)
     is_clear = shown.strip() == shown != "" and shown[0] != "'" and not shown.startswith("not ")
     is_split = listed and re.search(r"[,()]", shown)

@@ -1,4 +1,4 @@
-"""The rules of a tree: the splits and leaves that decide something, their text, and their short numbers."""
+"""The rules of a tree: splits and leaves with an effect, their text, and their rounded numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class Leaf:
-    """Leaves of one class, written as one leaf."""
+    """Leaves of one class, shown as one leaf."""
 
     ids: tuple[int, ...]
     class_index: int
@@ -42,13 +42,13 @@ class Leaf:
 
     @property
     def splits(self) -> tuple[Split, ...]:
-        """A leaf has no splits."""
+        """No splits."""
         return ()
 
 
 @dataclass(frozen=True)
 class Split:
-    """A branch node that decides something."""
+    """A branch node that has an effect."""
 
     node: int
     left: Leaf | Split
@@ -71,7 +71,7 @@ class Split:
 
 
 def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
-    """The tree below a node without splits that decide nothing: constant ones, and ones with the same on both sides."""
+    """Return the tree below a node without splits that are constant or have the same rules on both sides."""
     first_leaf = tree.topology.n_leaves
     if node >= first_leaf:
         return Leaf((node,), int(tree.leaf_classes[node - first_leaf]))
@@ -83,7 +83,7 @@ def pruned(tree: ObliqueTree, node: int = 1) -> Leaf | Split:
 
 
 def _joined(tree: ObliqueTree, left: Leaf | Split, right: Leaf | Split) -> Leaf | Split | None:
-    """Two parts as one, if they have the same rules and classes."""
+    """Merge two parts if they have the same rules and classes."""
     if isinstance(left, Leaf) and isinstance(right, Leaf):
         is_same = left.class_index == right.class_index
         return Leaf(left.ids + right.ids, left.class_index) if is_same else None
@@ -94,7 +94,7 @@ def _joined(tree: ObliqueTree, left: Leaf | Split, right: Leaf | Split) -> Leaf 
 
 
 def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
-    """The splits on the path to a leaf, root first, each with whether the path goes right."""
+    """Yield the splits on the path to a leaf, root first, and whether the path goes right at each."""
     while isinstance(part, Split):
         right = leaf in part.right.leaves
         yield part, right
@@ -102,7 +102,7 @@ def conditions(part: Leaf | Split, leaf: Leaf) -> Iterator[tuple[Split, bool]]:
 
 
 def features_used(tree: ObliqueTree, part: Leaf | Split) -> list[int]:
-    """The features that some split of the part uses, in their order."""
+    """Return the features used by the splits of a part, in order."""
     if isinstance(part, Leaf):
         return []
     here = {j for j, _ in terms(tree, part.node)[0]}
@@ -115,9 +115,9 @@ def rule_lines(
     classes: Sequence[Any],
     note: Callable[[Leaf], str] = lambda _: "",
 ) -> Iterator[str]:
-    """The lines of a tree as nested rules; ``note`` writes what comes after the class of a leaf.
+    """Return a tree as lines of nested rules; ``note`` returns the text after the class of a leaf.
 
-    At the end there is a line for everything that the rules do not say themselves (`remarks`).
+    The last lines are the `remarks` about what the rules themselves do not say.
     """
     check_names(tree, features, classes)
 
@@ -135,7 +135,7 @@ def rule_lines(
 
 
 def remarks(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature | str]) -> Iterator[str]:
-    """Sentences on what missing numbers and ordered levels count in sums."""
+    """Yield sentences about the values of missing numbers and ordered levels in sums."""
     known, rules = as_features(features), (SplitRule.of(tree, split.node, features) for split in part.splits)
     for j in sorted({j for rule in rules if len(rule.columns) > 1 for j, _ in rule.pairs}):
         feature, name = known[j], printable(known[j].column)
@@ -148,29 +148,29 @@ def remarks(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature | 
 
 
 def rule_text(tree: ObliqueTree, node: int, features: Sequence[Feature | str], *, holds: bool = True) -> str:
-    """The rule of a split, which holds for the rows that go left: ``age - 0.5 * income <= 3``, ``region is north``.
+    """Return the rule of a split, which holds for rows that go left: ``age - 0.5 * income <= 3``, ``region is north``.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     node : int
-        Id of a branch node that uses some feature.
+        Id of a branch node that uses at least one feature.
     features : sequence of Feature or str
-        Every feature; a name alone is that of a number.
+        All features; a plain name denotes a numeric feature.
     holds : bool
-        False for the opposite, which holds for the rows that go right.
+        False for the negation, which holds for the rows that go right.
 
     Returns
     -------
     str
-        The rule, see `SplitRule.parts`.
+        The rule; see `SplitRule.parts`.
     """
     return SplitRule.of(tree, node, features).text(holds=holds)
 
 
 def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: Sequence[Any]) -> None:
-    """Refuse names unless every class has one, and every feature one of its own."""
+    """Refuse names unless every class has one and every feature has a unique one."""
     n_classes = 1 + int(tree.leaf_classes.max())
     if len(classes) < n_classes:
         given = plural(len(classes), "class", "classes")
@@ -184,21 +184,21 @@ def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: S
 
 
 def few_digits(value: float, digits: int) -> float:
-    """Round a number to so many significant digits, but to no less than whole numbers."""
+    """Round a number to ``digits`` significant digits, keeping all digits before the decimal point."""
     before_point = len(f"{abs(value):.0f}")
     return float(f"{value:.{max(digits, before_point) - 1}e}")
 
 
 @dataclass(frozen=True)
 class TreeSize:
-    """The size of a tree as its reader sees it.
+    """The size of a tree as shown to readers.
 
     Attributes
     ----------
     n_splits : int
-        Splits that decide something. A node that sends all rows to one side is no split.
+        Number of splits with an effect. A node that sends all rows to one side is not a split.
     n_terms : int
-        Terms in all these splits together: levels of one column are one term, and so are a number and its missing
+        Number of terms in all these splits: levels of one column are one term, and so are a number and its missing
         values.
     """
 
@@ -212,15 +212,15 @@ class TreeSize:
 
     @classmethod
     def of_tree(cls, tree: ObliqueTree, features: Sequence[Feature]) -> TreeSize:
-        """Count the splits that decide something, and their terms."""
+        """Count the splits with an effect, and their terms."""
         nodes = [split.node for split in pruned(tree).splits]
         return cls(len(nodes), sum(n_terms(tree.omega[node - 1], features) for node in nodes))
 
 
 _EXACT = 17
-"""Significant digits with which any two floats are written differently."""
+"""Significant digits that distinguish any two floats."""
 _POWERS = 20
-"""Powers of ten from the size of two different floats down to one with a multiple between them."""
+"""Powers of ten from the size of two distinct floats down to one that has a multiple between them."""
 
 Hyperplane = tuple[FloatArray, float]
 """Coefficients and offset of a node."""
@@ -229,11 +229,11 @@ Hyperplane = tuple[FloatArray, float]
 def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
     """Round a tree to the shortest decimals that keep every row in its leaf.
 
-    A node that splits none of the rows becomes constant. Features that a node does not need to split its rows are left
-    out, those of least influence first. A node with one feature left has the coefficient 1 or -1. With several, the
-    feature of largest influence that is no indicator has it, and the others have as few significant digits as the rows
-    allow. The offset is the shortest decimal between the two sides. A node that no rounding leaves as it splits stays
-    exactly as it is.
+    A node that splits none of the rows becomes constant. Features that a node does not need to split its rows are
+    removed, those with the least influence first. If one feature remains, its coefficient is 1 or -1. If several
+    remain, the most influential feature that is not an indicator has this coefficient, and the others have as few
+    significant digits as the rows allow. The offset is the shortest decimal between the two sides. A node whose split
+    would change under any rounding is left unrounded.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
     Returns
     -------
     ObliqueTree
-        The rounded tree, or the tree itself where there are no rows.
+        The rounded tree, or the tree itself if there are no rows.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
         return tree
     rows, leaf = np.asarray(X, dtype=float), tree.apply(X)
     omega, gamma = tree.omega.astype(float), tree.gamma.astype(float)
-    # In the order of the leaves, the rows that reach a node lie side by side: those that go left first.
+    # Sorted by leaf, the rows that reach a node are contiguous: those that go left come first.
     order = np.argsort(leaf, kind="stable")
     leaf = leaf[order]
     for node in tree.topology.branches:
@@ -268,7 +268,7 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
         ends = np.array([2 * node, 2 * node + 1, 2 * node + 2]) << (levels_below - 1)
         first, middle, last = np.searchsorted(leaf, ends).tolist()
         if first == middle or middle == last:
-            # No rows, or all of them on one side.
+            # There are no rows, or all are on one side.
             omega[node - 1], gamma[node - 1] = 0.0, -1.0 if middle < last else 1.0
         else:
             exact = omega[node - 1].copy(), float(gamma[node - 1])
@@ -277,7 +277,7 @@ def as_rules(tree: ObliqueTree, X: FloatArray) -> ObliqueTree:
 
 
 def _rounded(exact: Hyperplane, sides: _Sides) -> Hyperplane:
-    """The shortest hyperplane with the same sides of all rows, or the exact one."""
+    """Return the shortest hyperplane that keeps all rows on their sides, or the exact one."""
     # Sums of large numbers are rounded. They may overflow, and then no candidate separates the sides.
     with np.errstate(all="ignore"):
         for omega in (sides.without_noise(exact[0]), exact[0]):
@@ -288,7 +288,7 @@ def _rounded(exact: Hyperplane, sides: _Sides) -> Hyperplane:
 
 
 class _Sides:
-    """The rows that reach a node, those of the left side first."""
+    """The rows that reach a node, those on the left first."""
 
     def __init__(self, rows: FloatArray, n_left: int) -> None:
         self.rows, self.n_left = rows, n_left
@@ -297,14 +297,14 @@ class _Sides:
         self.highest: FloatArray = rows.max(axis=0)
 
     def gap(self, values: FloatArray) -> tuple[float, float] | None:
-        """The largest value of the left side and the smallest of the right, if these are finite and in this order."""
+        """Return the largest value on the left and the smallest on the right, if they are finite and in this order."""
         low, high = float(values[: self.n_left].max()), float(values[self.n_left :].min())
         return (low, high) if -math.inf < low < high < math.inf else None
 
     def without_noise(self, omega: FloatArray) -> FloatArray:
-        """Set coefficients to 0, those of least influence first, as long as some offset separates the sides.
+        """Set coefficients to 0, those with the least influence first, while some offset separates the sides.
 
-        The values are updated from feature to feature. A gap no wider than what this may round is none.
+        The values are updated feature by feature. A gap no wider than the possible rounding error does not count.
         """
         kept, values = omega.copy(), self._values(omega)
         used, inexact = np.flatnonzero(omega), self._inexact(omega)
@@ -317,12 +317,12 @@ class _Sides:
         return kept
 
     def shortest(self, omega: FloatArray) -> Hyperplane | None:
-        """The coefficients in units of one of them, with the fewest digits that separate the sides.
+        """Return the coefficients in units of one of them, with the fewest digits that separate the sides.
 
-        The unit is the coefficient of the number with most influence: what a level is worth is said in its units.
+        The unit is the coefficient of the most influential number, so that levels are expressed in its units.
 
-        A gap that may come from the rounding of sums is taken only if there is no other. By hand it does not exist, and
-        its offset has all digits of a float.
+        A gap that may be a rounding error of sums is used only if there is no other. It does not exist in exact
+        arithmetic, and its offset needs all digits of a float.
         """
         used = np.flatnonzero(omega)
         is_number = ~np.isin(self.rows[:, used], (0.0, 1.0)).all(axis=0)
@@ -346,46 +346,47 @@ class _Sides:
         return found if self._agree(found) else None
 
     def _inexact(self, omega: FloatArray) -> float:
-        """By how much the rounding of sums may move two values of rows apart."""
+        """Return the maximum rounding error of the difference between two rows' values."""
         largest = np.abs(omega) * np.maximum(np.abs(self.lowest), np.abs(self.highest))
         return float(2 * np.count_nonzero(omega) * np.finfo(float).eps * largest.sum())
 
     def _influence(self, omega: FloatArray) -> FloatArray:
-        """Half of what each feature can change in the value of a row; the whole could be infinite."""
+        """Return half the range of each feature's contribution to a row's value; the whole range could overflow."""
         return np.abs(omega) * (self.highest / 2 - self.lowest / 2)
 
     def _values(self, omega: FloatArray) -> FloatArray:
         return np.asarray(_alone((omega, 0.0)).values(self.rows)[:, 0])
 
     def _agree(self, plane: Hyperplane) -> bool:
-        """Whether every row goes to its side, as predictions decide it."""
+        """Whether predictions send every row to its side."""
         return bool(((_alone(plane).apply(self.rows) == Topology(1).n_leaves + 1) == self.right).all())
 
 
 def _alone(plane: Hyperplane) -> ObliqueTree:
-    """A tree with this hyperplane alone: it adds up sums in the order in which every tree does."""
+    """Return a tree with only this hyperplane, which adds up sums in the same order as every tree."""
     return ObliqueTree.of(Topology(1), plane[0][None, :], np.array([plane[1]]))
 
 
 def shortest_between(low: float, high: float) -> float:
-    """Find the shortest decimal of at least ``low`` and below ``high``.
+    """Return the shortest decimal that is at least ``low`` and below ``high``.
 
     Parameters
     ----------
     low, high : float
-        Finite, in this order, and different.
+        Finite numbers, ``low`` less than ``high``.
 
     Returns
     -------
     float
-        A multiple of the largest power of ten that has one there; of several, the one nearest the middle.
+        A multiple of the largest power of ten with a multiple in this interval; if there are several, the nearest to
+        the middle.
 
     Examples
     --------
     >>> [shortest_between(*ends) for ends in ((26, 27), (95.5, 105), (-3, 5), (0.1, 0.2), (1.23, 1.27))]
     [26.0, 100.0, 0.0, 0.1, 1.25]
     """
-    # As decimals, not as the binary numbers behind them: 0.1 is a decimal between 0.1 and 0.2.
+    # Compare decimals, not their binary representations: 0.1 is a decimal between 0.1 and 0.2.
     lower, upper = Fraction(repr(float(low))), Fraction(repr(float(high)))
     largest = Decimal(max(abs(low), abs(high))).adjusted() + 1
     for power in range(largest, largest - _POWERS, -1):
@@ -393,7 +394,7 @@ def shortest_between(low: float, high: float) -> float:
         first, last = math.ceil(lower / step), math.ceil(upper / step) - 1
         multiple = min(max(round((lower + upper) / (2 * step)), first), last)
         found = float(f"{multiple}e{power}")
-        # A decimal of very many digits may be read as the upper end.
+        # A decimal with very many digits may be parsed as the upper end.
         if first <= last and found < high:
             return found
     return low

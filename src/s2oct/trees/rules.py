@@ -1,4 +1,4 @@
-"""A split as its reader sees it: levels of one column, a threshold and where missing values go, or a sum."""
+"""The rule of a split as shown to readers: levels of one column, a threshold with missing values, or a sum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from s2oct.wording import printable
 LEVELS, ORDERED, THRESHOLD, GAPS, SUM = "levels", "ordered", "threshold", "gaps", "sum"
 
 LEAST_WRITTEN_OUT = 1e-6
-"""Smaller numbers are written with an exponent: their zeros would have to be counted."""
+"""Smaller numbers are written with an exponent, because zeros are hard to count."""
 
 _OPPOSITE = {"<=": ">", ">=": "<"}
 
@@ -25,25 +25,25 @@ Pairs = tuple[tuple[int, float], ...]
 
 
 def terms(tree: ObliqueTree, node: int) -> tuple[Pairs, float]:
-    """(feature, coefficient) pairs of a split in the order in which they are added up, and its offset."""
+    """Return the (feature, coefficient) pairs of a split in the order of addition, and its offset."""
     omega = tree.omega[node - 1]
     return tuple((j, float(omega[j])) for j in np.flatnonzero(omega).tolist()), float(tree.gamma[node - 1])
 
 
 def n_terms(omega: FloatArray, features: Sequence[Feature]) -> int:
-    """Count what a reader sees as one term: levels of one column, or a number and its missing values.
+    """Count the terms of a split: levels of one column are one term, and so are a number and its missing values.
 
     Parameters
     ----------
     omega : ndarray of shape (p,)
         Coefficients of one split.
     features : sequence of Feature
-        Every feature.
+        All features.
 
     Returns
     -------
     int
-        The number of columns with a coefficient other than 0.
+        Number of columns with a nonzero coefficient.
     """
     return len({features[j].column for j in np.flatnonzero(omega).tolist()})
 
@@ -58,7 +58,7 @@ class Term:
     indices : tuple of int
         The features.
     text : str
-        What is multiplied: ``age``, ``(region in (coast, north))``.
+        The factor of the coefficient: ``age``, ``(region in (coast, north))``.
     """
 
     coefficient: float
@@ -70,17 +70,17 @@ class Term:
 class SplitRule:
     """The rule of a split, which holds for the rows that go left.
 
-    What it says follows from what the split does with every level of a column and with its missing values, not from
-    how the coefficients are written.
+    Its text depends on where the split sends each level of a column and its missing values, not on how the coefficients
+    are written.
 
     Attributes
     ----------
     features : tuple of Feature
-        Every feature of the tree.
+        All features of the tree.
     pairs : tuple of (int, float)
-        The features with a coefficient other than 0, in the order in which they are added up.
+        The features with a nonzero coefficient, in the order of addition.
     offset : float
-        Their sum is at most this number in the rows that go left.
+        Rows whose sum is at most this number go left.
     """
 
     features: tuple[Feature, ...]
@@ -89,21 +89,21 @@ class SplitRule:
 
     @classmethod
     def of(cls, tree: ObliqueTree, node: int, features: Sequence[Feature | str]) -> SplitRule:
-        """The rule of a node that uses some feature; a name alone is that of a number."""
+        """Return the rule of a node that uses at least one feature; a plain name denotes a numeric feature."""
         return cls(as_features(features), *terms(tree, node))
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the rule is about."""
+        """Columns of the rule."""
         return columns_of(self.features[j] for j, _ in self.pairs)
 
     @cached_property
     def kind(self) -> str:
-        """What the rule is about.
+        """Kind of the rule.
 
-        LEVELS are those of one column without an order, ORDERED ones those of a column with an order. A THRESHOLD is
-        one of a number. GAPS are the missing values of a column alone. Everything else is a SUM, also a rule that all
-        levels of its column fulfil or none.
+        LEVELS is about levels of one unordered column, ORDERED about those of an ordered column, THRESHOLD about a
+        number, and GAPS only about missing values of a column. Everything else is a SUM, including a rule that holds
+        for all levels of its column or for none.
         """
         if len(self.columns) > 1:
             return SUM
@@ -124,30 +124,30 @@ class SplitRule:
 
     @cached_property
     def sides(self) -> dict[str, bool]:
-        """Whether each level of the first column goes left, its missing values included; 0 in all other columns."""
+        """Whether each level of the first column, including missing values, goes left if all other columns are 0."""
         return {level: self.goes_left(setting) for level, setting in self.column.settings.items()}
 
     @property
     def missing(self) -> str | None:
-        """The level of the missing values of the first column; None if it had none in the fit."""
+        """The level of missing values of the first column; None if it had none in the fit."""
         return self.column.missing
 
     def total(self, values: Mapping[int, float]) -> float:
-        """Add up the sum for some values of features, the others being 0, in the order in which trees add."""
+        """Return the sum for some values of features, with 0 for all others, in the trees' order of addition."""
         total = 0.0
         for j, coefficient in self.pairs:
             total += coefficient * values.get(j, 0.0)
         return total
 
     def goes_left(self, values: Mapping[int, float]) -> bool:
-        """Whether a row with some values of features, the others being 0, goes left."""
+        """Whether a row with some values of features, and 0 for all others, goes left."""
         return self.total(values) <= self.offset
 
     @cached_property
     def inequality(self) -> tuple[Pairs, str, float]:
-        """The features with coefficients, ``<=`` or ``>=``, and the offset, so that the leading term has no minus.
+        """Features with coefficients, ``<=`` or ``>=``, and offset, with signs such that the leading term is positive.
 
-        Both ways round decide every row alike, because floats are negated without rounding.
+        Both directions classify every row alike, because negating floats is exact.
         """
         if self._leading[1] > 0:
             return self.pairs, "<=", self.offset
@@ -155,7 +155,7 @@ class SplitRule:
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        """The terms of the sum as they are written: the first with the coefficient 1 leads, if there is one."""
+        """Terms of the sum as written: the first one with the coefficient 1 leads, if there is one."""
         pairs, _, _ = self.inequality
         together: dict[tuple[object, ...], list[int]] = {}
         for j, coefficient in pairs:
@@ -169,9 +169,9 @@ class SplitRule:
 
     @cached_property
     def _leading(self) -> tuple[int, float]:
-        """The feature that is written first: if there are several columns, one with the coefficient 1 or -1.
+        """Feature that is written first: with several columns, one with the coefficient 1 or -1.
 
-        Of several, it is the one with which the rule has the fewest minus signs.
+        If there are several, it is the one that gives the rule the fewest minus signs.
         """
         units = [pair for pair in self.pairs if abs(pair[1]) == 1 and len(self.columns) > 1]
 
@@ -182,7 +182,7 @@ class SplitRule:
 
     @staticmethod
     def _product(features: Sequence[Feature]) -> str:
-        """What is multiplied with one coefficient: a number, or the indicators of one column."""
+        """Return the text multiplied by one coefficient: a number, or the indicators of one column."""
         first = features[0]
         if first.level is None:
             return printable(first.column)
@@ -192,18 +192,18 @@ class SplitRule:
         return f"({_levels_text(first.column, [str(feature.level) for feature in features], is_in=True)})"
 
     def text(self, *, holds: bool = True) -> str:
-        """The rule on one line, or its opposite, which holds for the rows that go right."""
+        """Return the rule on one line, or its negation, which holds for the rows that go right."""
         return " ".join(self.parts(holds=holds))
 
     def parts(self, *, holds: bool = True) -> tuple[str, ...]:
-        """The terms of the rule with their signs, and at the end its comparison.
+        """Return the terms of the rule with their signs, then its comparison.
 
-        The numbers are exactly those that decide: nothing is divided, because that would round.
+        The numbers are exactly those of the tree: nothing is divided, because that would round.
 
         Parameters
         ----------
         holds : bool
-            False for the opposite, which holds for the rows that go right.
+            False for the negation, which holds for the rows that go right.
 
         Returns
         -------
@@ -226,7 +226,7 @@ class SplitRule:
         return (*self._signed(), comparison)
 
     def _signed(self) -> Iterator[str]:
-        """The terms with their signs."""
+        """Yield the terms with their signs."""
         for i, term in enumerate(self.terms if self.kind == SUM else self.terms[:1]):
             size, sign = abs(term.coefficient), "- " if term.coefficient < 0 else "+ "
             yield f"{sign if i else ''}{'' if size == 1 else f'{plain_number(size)} * '}{term.text}"
@@ -235,7 +235,7 @@ class SplitRule:
         return f" or {self.missing}" if self.missing and self.sides[self.missing] == holds else ""
 
     def _of_levels(self, holds: bool) -> str:
-        """Name levels that have an indicator: all others, also new ones, are like the one that has none."""
+        """List levels with an indicator; all others, including new ones, are treated like the level without one."""
         if self.features[self.pairs[0][0]].kind == BOOLEAN:
             inside = [level for level, is_left in self.sides.items() if is_left == holds and level != self.missing]
             column = printable(self.columns[0])
@@ -256,7 +256,7 @@ class SplitRule:
 
 
 def _levels_text(column: str, levels: Sequence[str], *, is_in: bool) -> str:
-    """``region is north``, ``region in (coast, north)``, or that it is not."""
+    """Return ``region is north``, ``region in (coast, north)``, or the negation."""
     shown = printable(column)
     if len(levels) == 1:
         return f"{shown} is {'' if is_in else 'not '}{as_level(levels[0])}"
@@ -264,7 +264,7 @@ def _levels_text(column: str, levels: Sequence[str], *, is_in: bool) -> str:
 
 
 def plain_number(value: float) -> str:
-    """The shortest decimal that is read as exactly this float: ``27``, ``0.5``, ``0.00005``, ``1e-07``."""
+    """Return the shortest decimal that parses as exactly this float: ``27``, ``0.5``, ``0.00005``, ``1e-07``."""
     if LEAST_WRITTEN_OUT <= abs(value) < 1:
         return str(np.format_float_positional(value, trim="-"))
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no minus before a zero

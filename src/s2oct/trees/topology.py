@@ -1,7 +1,7 @@
-"""The complete binary tree of the paper: the ancestors of each leaf, and on which side of them it lies.
+"""The complete binary tree of the paper: the ancestors of each leaf, and the side of each on which it lies.
 
-Node ids are the paper's and start at 1; node ``b`` has the children ``2 b`` (left) and ``2 b + 1`` (right).
-Everything is derived by integer arithmetic, for any depth and number of classes.
+Node ids are the paper's and start at 1; node ``b`` has the children ``2 b`` (left) and ``2 b + 1`` (right). Integer
+arithmetic gives everything else, for any depth and number of classes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.wording import brief
 
 MAX_DEPTH = 12
-"""Deeper trees have more than 4095 hyperplanes: no longer shallow, and no longer a model that can be solved."""
+"""Maximum depth: deeper trees have more than 4095 hyperplanes, and their models cannot be solved."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Topology:
     n_classes : int
         Number of classes.
     classes : tuple of int, optional
-        Class of each leaf from the left. Without them the leaves get the classes in turn: A, B, A, B, ... for two.
-        The two leaves below a node are in ascending order, as turning a hyperplane round exchanges them.
+        Class of each leaf from the left. By default, the leaves get the classes in turn: A, B, A, B, ... for two. The
+        two leaves below a node are in ascending order, because reversing a hyperplane exchanges them.
     """
 
     depth: int
@@ -95,7 +95,7 @@ class Topology:
         return tuple(reversed(left)), tuple(reversed(right))
 
     def leaf_class(self, leaf: int) -> int:
-        """Give the class index of a leaf.
+        """Return the class index of a leaf.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class ObliqueTree:
 
     @classmethod
     def of(cls, topology: Topology, omega: FloatArray, gamma: FloatArray) -> ObliqueTree:
-        """Make a tree whose leaves have the classes that the topology gives them.
+        """Make a tree whose leaves have the classes of the topology.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class ObliqueTree:
 
     @classmethod
     def constant(cls, topology: Topology, n_features: int, *, right: bool) -> ObliqueTree:
-        """Make the tree that splits nothing: every row passes every node at distance 1 on the same side.
+        """Make a tree without splits: every row passes every node at distance 1 on the same side.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class ObliqueTree:
         n_features : int
             Number of features.
         right : bool
-            Whether rows go right everywhere, or left.
+            Whether rows go right instead of left at every node.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class ObliqueTree:
 
     @classmethod
     def leading_to(cls, topology: Topology, n_features: int, leaf: int) -> ObliqueTree:
-        """Make a tree that splits nothing and sends every row to one leaf.
+        """Make a tree without splits that sends every row to one leaf.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class ObliqueTree:
 
     @property
     def n_features(self) -> int:
-        """Number of features p of the rows this tree reads."""
+        """Number of features p."""
         return int(self.omega.shape[1])
 
     def values(self, X: FloatArray) -> FloatArray:
@@ -128,17 +128,17 @@ class ObliqueTree:
         Returns
         -------
         ndarray of shape (n_rows, n_branches)
-            Values, each added up in the order of the features (``cpp/routing.h``).
+            Values, each summed in the order of the features (``cpp/routing.h``).
         """
         return np.asarray(values(*self._ready(X)))
 
     @property
     def splits(self) -> BoolArray:
-        """Which branch nodes have a coefficient other than 0, shape (n_branches,)."""
+        """Whether each branch node has a nonzero coefficient, shape (n_branches,)."""
         return np.asarray(self.omega.any(axis=1))
 
     def distances(self, X: FloatArray) -> Distances:
-        """Measure how far rows are from all hyperplanes, without keeping the values of `values`.
+        """Compute the distances of rows from all hyperplanes, without storing the result of `values`.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class ObliqueTree:
         Returns
         -------
         Distances
-            The distances. A node without coefficients takes no time: it is as far from all rows.
+            The distances. A node without coefficients takes no time, because all rows are at the same distance from it.
         """
         rows, omega, gamma = self._ready(X)
         splits, n_rows = self.splits, len(rows)
@@ -161,7 +161,7 @@ class ObliqueTree:
         return Distances(of_rows, *of_nodes)
 
     def goes_right(self, X: FloatArray) -> BoolArray:
-        """Decide whether each row lies on the right of each hyperplane.
+        """Return whether each row is on the right of each hyperplane.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class ObliqueTree:
 
     @staticmethod
     def sides(values: FloatArray) -> BoolArray:
-        """Decide on which side of a hyperplane values lie.
+        """Return the side of the hyperplane for each value.
 
         Parameters
         ----------
@@ -187,12 +187,13 @@ class ObliqueTree:
         Returns
         -------
         ndarray of bool of the same shape
-            True on the right, where values are not at most 0. So NaN, which huge rows can add up to, is on the right.
+            True on the right, where values are not at most 0. NaN, to which huge values can add up, is therefore on the
+            right.
         """
         return np.asarray(~(values <= 0))
 
     def apply(self, X: FloatArray) -> IntArray:
-        """Find the leaf in which each row ends.
+        """Return the leaf of each row.
 
         Parameters
         ----------
@@ -207,7 +208,7 @@ class ObliqueTree:
         return np.asarray(leaves(*self._ready(X), self.topology.depth))
 
     def _ready(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Rows and hyperplanes in the form that the kernels take."""
+        """Return rows and hyperplanes in the form that the compiled core takes."""
         rows = np.asarray(X, dtype=float)
         if not rows.flags.aligned:
             rows = rows.copy()
@@ -217,7 +218,7 @@ class ObliqueTree:
         return rows, omega, gamma
 
     def predict(self, X: FloatArray) -> IntArray:
-        """Find the class index of the leaf in which each row ends.
+        """Return the class index of each row's leaf.
 
         Parameters
         ----------
@@ -232,7 +233,7 @@ class ObliqueTree:
         return np.asarray(self.leaf_classes[self.apply(X) - self.topology.n_leaves])
 
     def path_margin(self, X: FloatArray) -> FloatArray:
-        """Find each row's least distance, in units of omega, from the hyperplanes on its path that split.
+        """Return each row's minimum distance, in units of omega, from the splitting hyperplanes on its path.
 
         Parameters
         ----------
@@ -242,30 +243,30 @@ class ObliqueTree:
         Returns
         -------
         ndarray of shape (n_rows,)
-            Margins; 1 where no node on the path splits.
+            Margins; 1 if no node on the path splits.
         """
         margin = self.path_distances(X, self.splits)
         return np.where(np.isfinite(margin), margin, 1.0)
 
     def path_distances(self, X: FloatArray, counted: BoolArray) -> FloatArray:
-        """Find each row's least distance, in units of omega, from some of the hyperplanes on its path.
+        """Return each row's minimum distance, in units of omega, from some of the hyperplanes on its path.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, p)
             Rows, in the units of the tree.
         counted : ndarray of bool of shape (n_branches,)
-            The branch nodes that count.
+            Whether each branch node counts.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Distances; infinite where no node on the path counts.
+            Distances; infinite if no node on the path counts.
         """
         return np.asarray(path_distances(*self._ready(X), counted, self.topology.depth))
 
     def cheapest_leaves(self, X: FloatArray, classes: IntArray) -> tuple[IntArray, FloatArray]:
-        """Find the leaf of its class where each row has the least error of Definition 2.
+        """Return, for each row, the leaf of its class with the minimum error of Definition 2.
 
         Parameters
         ----------
@@ -277,7 +278,7 @@ class ObliqueTree:
         Returns
         -------
         tuple of two ndarrays of shape (n_rows,)
-            Positions of the leaves from the left, the first one where several are as good; and the errors.
+            Positions of the leaves from the left, the first of equally good ones; and the errors.
         """
         rows, omega, gamma = self._ready(X)
         labels, leaf_classes = (np.ascontiguousarray(part, np.int64) for part in (classes, self.leaf_classes))
@@ -285,7 +286,7 @@ class ObliqueTree:
 
 
 class Distances(NamedTuple):
-    """How far rows are from the hyperplanes of a tree, in units of omega.
+    """Distances of rows from the hyperplanes of a tree, in units of omega.
 
     Attributes
     ----------
@@ -294,7 +295,7 @@ class Distances(NamedTuple):
     least, largest : ndarray of shape (n_branches,)
         Distance of the nearest and of the farthest row from each hyperplane; infinity and 0 without rows.
     n_left, n_right : ndarray of shape (n_branches,)
-        Rows with a negative and with a positive value at each node.
+        Numbers of rows with a negative and with a positive value at each node.
     """
 
     of_rows: FloatArray

@@ -1,1 +1,1 @@
-"""What the command line and the page do with tables in files: fit, compare, predict and estimate."""
+"""Work of the command line and the page on tables in files: fit, compare, predict and estimate."""

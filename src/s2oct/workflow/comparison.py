@@ -1,7 +1,7 @@
-"""The tree beside strong rivals on a user's own table: cross-validation over the labeled rows.
+"""Compare the tree with strong rivals on a user's table, by cross-validation over the labeled rows.
 
-The labeled rows of a fold are put among the unlabeled ones, and the totals grow accordingly. Every method is fitted to
-all rows and is judged by the classes that it assigns to the rows that were held back.
+The labeled rows of a fold join the unlabeled ones, and the totals grow accordingly. Every method is fitted to all rows
+and judged by the classes that it assigns to the held-out rows.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from s2oct.trees.rounding import TreeSize
 from s2oct.workflow.encoded_table import EncodedTable
 
 Announce = Callable[[str], None]
-"""Is called with a few words before every fit."""
+"""Called with a short message before every fit."""
 
 
 @dataclass(frozen=True)
 class HeldOutScore:
-    """What a method achieved on labels that it did not see.
+    """Scores of a method on held-out labels.
 
     Attributes
     ----------
     name : str
         The method.
     accuracy, mcc : float
-        Every labeled row counts once: what holds for rows like the labeled ones.
+        Scores in which every labeled row counts once; they hold for rows like the labeled ones.
     weighted_accuracy, weighted_mcc : float
-        Labeled rows weigh so much that the classes have the shares of the known totals.
+        Scores in which labeled rows are weighted so that the classes have the shares of the known totals.
     standard_error : float
-        Of the weighted accuracy.
+        Standard error of the weighted accuracy.
     difference, difference_error : float
-        Weighted accuracy minus that of the tree, and its standard error, row by row.
+        Weighted accuracy minus that of the tree, and its standard error, from paired rows.
     features_per_split, n_terms : float or None
         Means over the folds; None for a method that is not one tree.
     seconds : float
-        Mean wall clock of a fit.
+        Mean wall-clock time of a fit.
     """
 
     name: str
@@ -72,7 +72,7 @@ class HeldOutScore:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """The tree, which is the first score, and its rivals on one table; ``n_rarer`` labels are of the rarest class."""
+    """Scores of the tree, first, and of its rivals on one table; ``n_rarer`` labels are of the rarest class."""
 
     scores: tuple[HeldOutScore, ...]
     n_labeled: int
@@ -83,7 +83,7 @@ class TableComparison:
     n_classes: int = 2
 
     def findings(self) -> tuple[str, ...]:
-        """Say in sentences what was done and how much it can say."""
+        """Return sentences about the method and how conclusive it is."""
         tree, *rivals = self.scores
         best = max(rivals, key=lambda score: score.weighted_accuracy)
         errors = [score.standard_error for score in self.scores]
@@ -111,24 +111,24 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     Parameters
     ----------
     encoded : EncodedTable
-        The table, what is known about it, and the parameters of the tree.
+        The table, with labels, totals and the parameters of the tree.
     n_folds : int
-        Folds; a class with fewer labeled rows is in some of them only.
+        Number of folds; a class with fewer labeled rows is only in some of them.
     announce : callable
         Is called with a few words before every fit.
 
     Returns
     -------
     TableComparison
-        Scores on the rows held back, the tree first.
+        Scores on the held-out rows, the tree first.
     """
     rows = encoded.known.of_counted(encoded.rows)
-    # Every method gets the same totals, also where they have to be estimated.
+    # Every method gets the same totals, even if they have to be estimated.
     counted = with_estimated_totals(encoded.known, rows, encoded.request.parameters.get("random_state") or 0)
     features = Features(rows, encoded.encoding, rows)
-    # Classes by their index: the names of the user's classes mean nothing to the scores.
+    # Classes are given by index: scores do not depend on the user's class names.
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
-    # What is said of all rows need not be said again of every fold.
+    # Notices about all rows need not be repeated for every fold.
     stated = replace(counted.stated, is_default=False)
     known = replace(counted, labels=labels, counted=None, given=None, stated=stated)
     methods, seed = _methods(encoded, len(labels.classes))
@@ -149,7 +149,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
 
 
 def _methods(encoded: EncodedTable, n_classes: int) -> tuple[dict[str, Any], int]:
-    """The tree and its rivals by name, not fitted, and the seed of all of them."""
+    """Return the unfitted tree and its rivals by name, and their seed."""
     request = encoded.request
     tree = S2OCTClassifier(**request.parameters)
     if request.rule_columns:
@@ -162,14 +162,14 @@ def _methods(encoded: EncodedTable, n_classes: int) -> tuple[dict[str, Any], int
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a method did in all folds.
+    """Result of a method in all folds.
 
     Attributes
     ----------
     assigned : ndarray of shape (n_rows,)
-        Class index that each labeled row got while it was held back; -1 for unlabeled rows.
+        Class index assigned to each labeled row while it was held out; -1 for unlabeled rows.
     placed : ndarray of shape (n_classes,) or None
-        Share of the unlabeled rows that it put into each class, in the mean of the folds; None without such rows.
+        Share of the unlabeled rows assigned to each class, averaged over the folds; None without unlabeled rows.
     """
 
     name: str
@@ -194,18 +194,18 @@ def cross_fit(
     methods : mapping of str to classifier
         Classifiers that take totals and have ``transduction_`` after a fit.
     features : Features
-        All rows. The tree knows their columns, its rivals get numbers.
+        All rows. The tree gets their columns, its rivals get numbers.
     known : Known
         Labels, whose classes are called 0, 1, 2, ..., totals, domains and weights; all rows count.
     folds : sequence of ndarray
-        Row numbers to hold back.
+        Row numbers to hold out.
     announce : callable
         Is called with a few words before every fit.
 
     Returns
     -------
     list of Trial
-        In the order of the methods.
+        One per method, in their order.
     """
     trials = []
     for name, method in methods.items():
@@ -226,7 +226,7 @@ def cross_fit(
 
 
 def _notices(clf: Any) -> list[str]:
-    """The notices of a fit except those about its labels: a fold has fewer labels than the user's table."""
+    """Return the notices of a fit, except those about labels: a fold has fewer labels than the user's table."""
     if not isinstance(clf, S2OCTClassifier):
         return []
     of_fold = (FewLabelsWarning, ChanceLevelWarning)
@@ -236,10 +236,10 @@ def _notices(clf: Any) -> list[str]:
 def _fit_without(method: Any, features: Features, known: Known, held: IntArray) -> Any:
     X = features if isinstance(method, S2OCTClassifier) else features.rows
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # notices of the tree are kept, and warnings of rivals have no cure here
+        warnings.simplefilter("ignore")  # the tree's notices are kept, and users cannot act on rivals' warnings
         clf = clone(method).fit(X, known.without(held))
     if isinstance(clf, S2OCTClassifier) and clf.certificate_.ended == INTERRUPTED:
-        # A fit keeps its best tree on Ctrl-C, but scores of unfinished trees would be compared with finished rivals.
+        # A fit keeps its best tree on Ctrl-C, but unfinished trees must not be compared with finished rivals.
         raise KeyboardInterrupt
     return clf
 
@@ -265,7 +265,7 @@ def _score(trial: Trial, tree: Trial, held: HeldOut) -> HeldOutScore:
 
 
 def _mcc(truth: IntArray, assigned: IntArray, weights: FloatArray | None = None) -> float:
-    """The correlation of classes and truth, 0 if only one class could be held out."""
+    """Return the Matthews correlation of assigned and true classes; 0 if only one class could be held out."""
     return float(matthews_corrcoef(truth, assigned, sample_weight=weights)) if np.ptp(truth) else 0.0
 
 

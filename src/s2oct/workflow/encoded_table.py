@@ -1,6 +1,6 @@
-"""A table that is read and encoded: everything about it that can be refused before a fit is refused here.
+"""Read and encode a table; everything about it that can be refused before a fit is refused here.
 
-No module that this one imports needs seconds to load, so that a refusal comes at once.
+This module imports nothing that takes seconds to load, so that a refusal is immediate.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RememberedTotals:
-    """Totals of the unlabeled rows, or of their weight, as a certificate has them.
+    """Totals of the unlabeled rows, or of their weights, from a certificate.
 
     Parameters
     ----------
     classes : tuple
         The class labels.
     totals : tuple of float
-        One exact total of each class, where there are no cells.
+        One exact total of each class, if there are no cells.
     cells : tuple of Cell
-        What is known of each class in each domain; empty if there is one exact total of each class.
+        Known totals of each class in each domain; empty if there is one exact total of each class.
     """
 
     classes: tuple[Any, ...]
@@ -46,7 +46,7 @@ class RememberedTotals:
     cells: tuple[Cell, ...] = ()
 
     def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
-        """Say what is known of the classes of a table; ``also`` are further classes."""
+        """Return labels and totals of a table; ``also`` are further classes."""
         margins = table.roles.margins
         forms: Any = [self._by_domain(margin_name(columns)) for columns in margins] or [self._of_table()]
         return table.known(forms if len(forms) > 1 else forms[0], domains=table.domains, also=also)
@@ -69,7 +69,7 @@ class RememberedTotals:
 
 
 def _known(cell: Cell, size: float) -> Any:
-    """A total as the user gave it or as the fit estimated it; ``size`` is what the domain has."""
+    """Return a total as the user passed it or the fit estimated it; ``size`` is the size of the domain."""
     if cell.value is not None and cell.is_aim:
         return EstimatedShare(cell.value / size, cell.se / size)
     if cell.value is not None and cell.se > 0:
@@ -79,23 +79,22 @@ def _known(cell: Cell, size: float) -> Any:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """All that a fit to a table needs to know.
+    """The input of a fit to a table.
 
     Parameters
     ----------
     source : Source
-        The table and how its cells are written.
+        The table and its dialect.
     roles : Roles
-        Which columns are label, ids, features, domains and weight.
+        Columns of the label, ids, features, domains and weight.
     treatment : Treatment
         How columns become features.
     totals : ClassTotals, TotalFiles or RememberedTotals
-        Known totals, class by class, in files or from a model; without any, the fit estimates them.
+        Known totals: by class, in files, or from a model. Without any, the fit estimates them.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
     rule_columns : tuple of str
-        Columns that the rules may use; all feature columns if none is named. A categorical column stands for all its
-        features.
+        Columns that rules may use; all feature columns if empty. A categorical column includes all its features.
     """
 
     source: Source
@@ -113,19 +112,19 @@ class EncodedTable:
     Parameters
     ----------
     request : FitRequest
-        What was asked for.
+        The request.
     table : PartlyLabeledTable
-        The table as it was read.
+        The table as read.
     encoding : Encoding
         How its columns become features.
     rows : ndarray of shape (rows, n_features)
         The features.
     uses : tuple of ColumnUse
-        What became of every column.
+        How each column is used.
     known : Known
         Labels, totals, domains and weights.
     register : Register or None
-        If the table has more rows than a fit looks at together: all of them. Everything else is then about a sample.
+        All rows, if there are more than a fit uses at once. Everything else then refers to a sample.
     """
 
     request: FitRequest
@@ -138,22 +137,22 @@ class EncodedTable:
 
     @property
     def features(self) -> Features:
-        """The table as a classifier takes it."""
+        """The table in the form that a classifier takes."""
         return Features(self.table.cells, self.encoding, self.rows)
 
 
 def encode_table(request: FitRequest) -> EncodedTable:
-    """Read the table of a request and encode it; refuse columns, labels and totals that no fit can use."""
+    """Read and encode the table of a request; refuse columns, labels and totals that no fit can use."""
     return encode_read(request, read_partly_labeled(request.source, request.roles))
 
 
 def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
-    """Encode a table that is read; refuse what `encode_table` refuses."""
+    """Encode a table that has been read; refuse what `encode_table` refuses."""
     table.refuse_added_columns()
     table.refuse_unnamed_weights(request.treatment)
     learned = table.learn(request.treatment)
     uses = table.uses(learned)
-    # Only rows of weight 0, which taught nothing, can hold what the encoding does not know.
+    # Only rows of weight 0, which the encoding ignores, can contain values unknown to it.
     rows = encode_rows(table.cells, learned.encoding, request.source.dialect, unseen=Unseen())
     learned.encoding.features_of(request.rule_columns)
     table.refuse_too_many_classes()
@@ -163,15 +162,15 @@ def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
 
 
 def may_be_register(request: FitRequest) -> bool:
-    """Whether a fit may look at a sample of the rows and read the others in batches.
+    """Whether a fit may use a sample of the rows and read the others in batches.
 
-    The paper's model is about all rows.
+    The paper's model uses all rows.
     """
     return request.parameters.get("guide", "auto") is not None and request.parameters.get("guide_weight") != 0
 
 
 def encode_again(request: FitRequest, encoding: Encoding, unseen: Unseen) -> EncodedTable:
-    """Read the table of a request for an encoding that an earlier fit has learned; ``unseen`` gets what it lacks."""
+    """Read the table of a request with the encoding of an earlier fit; ``unseen`` records values unknown to it."""
     table = read_partly_labeled(request.source, request.roles)
     rows = encode_rows(table.cells, encoding, request.source.dialect, unseen=unseen)
     return EncodedTable(request, table, encoding, rows, (), request.totals.known(table))

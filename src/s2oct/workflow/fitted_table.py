@@ -1,4 +1,4 @@
-"""A fit of a table in a file, and predictions for other files."""
+"""A fit to a table in a file, and predictions for other files."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from s2oct.tables.target import AddedColumns, class_column, leaf_column, number_
 from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.encoded_table import EncodedTable
 
-# From a table in a file to a fitted tree, and from estimates to a table: what front ends ask for and get.
+# From a table in a file to a fitted tree, and from estimates to a table, for all front ends.
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table with the tree that was fitted to it.
+    """A table and the tree fitted to it.
 
     Parameters
     ----------
     encoded : EncodedTable
-        The table as it was read, and how its columns became features.
+        The table as read, and its encoding.
     classifier : S2OCTClassifier
         The fitted classifier.
     notes : tuple of str
-        Sentences about the fit that its user should know.
+        Messages about the fit.
     """
 
     encoded: EncodedTable
@@ -47,12 +47,12 @@ class FittedTable:
 
     @property
     def table(self) -> PartlyLabeledTable:
-        """The table as it was read."""
+        """The table as read."""
         return self.encoded.table
 
     @property
     def encoding(self) -> Encoding:
-        """How its columns became features."""
+        """The mapping of its columns to features."""
         return self.encoded.encoding
 
     @property
@@ -62,21 +62,21 @@ class FittedTable:
 
     @property
     def totals(self) -> dict[Any, float]:
-        """Unlabeled rows of each class, or their weight, as the fit took them; the middle where bounds are known."""
+        """Number of unlabeled rows of each class, or their weight, as used by the fit; the middle of bounds."""
         counts = self.classifier.data_summary_.totals
         return dict(zip(self.classifier.classes_.tolist(), counts, strict=True))
 
     def completed(self) -> Any:
-        """Give the whole table as `completed_batches` yields it."""
+        """Return the whole table that `completed_batches` yields."""
         return pa.concat_tables(self.completed_batches())
 
     def completed_batches(self) -> Iterator[Any]:
-        """Yield the table as it was with a label for every row, and prediction, leaf and stability; a batch at a time.
+        """Yield the table in batches, with a label for every row, and its prediction, leaf and stability.
 
-        The stability of a register is known for its sample alone.
+        For a register, stability is known only for the sample.
         """
         if self.encoded.register is None:
-            # Labels of weight 0 may be of a class that the tree does not know.
+            # Labels of weight 0 may belong to a class unknown to the tree.
             known, codes = np.unique(self.classifier.transduction_, return_inverse=True)
             completed = class_column(codes, known.tolist())
             yield self._with_classes(self.table.cells, self.encoded.rows, completed, self._stability())
@@ -94,7 +94,7 @@ class FittedTable:
             first += len(rows)
 
     def _completed_codes(self, cells: Any, rows: FloatArray) -> IntArray:
-        """The given class or the predicted one of each row. Another part may write 1 as 1.0, so that text decides."""
+        """Return the given or predicted class of each row, compared as text: other batches may write 1 as 1.0."""
         codes, label = self.classifier.tree_.predict(rows), self.table.roles.label
         places = {str(known): code for code, known in enumerate(self.classifier.classes_.tolist())}
         given = read_label_cells(cells[label], self.table.source.dialect)
@@ -114,7 +114,7 @@ class FittedTable:
         return pa.table({name: cells[name] for name in cells.column_names} | added)
 
     def _stability(self) -> FloatArray:
-        """Stability of each unlabeled row; NaN for labeled rows, and where no other tree was found."""
+        """Return the stability of each unlabeled row; NaN for labeled rows, or if no other tree was found."""
         known = self.encoded.known
         labels = known.labels if known.given is None else known.given
         stability = np.full(self.table.n_rows, np.nan)
@@ -123,14 +123,14 @@ class FittedTable:
 
 
 def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Listener | None = None) -> FittedTable:
-    """Fit a tree to a table that is read and encoded.
+    """Fit a tree to an encoded table.
 
     Parameters
     ----------
     encoded : EncodedTable
-        The table and what is known about it.
+        The table with its labels and totals.
     stop : callable, optional
-        Polled often; once it returns True the fit ends and keeps its best tree.
+        Polled often. Once it returns True, the fit ends and keeps its best tree.
     listener : Listener, optional
         Receives stage, cost and bound updates.
 
@@ -151,17 +151,17 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         classifier._fit_register(encoded.register, encoding, stop, listener)
         return FittedTable(encoded, classifier, classifier.notices_)
     classifier.fit(encoded.features, encoded.known, stop=stop, listener=listener)
-    # Totals that were to be estimated are known by now.
+    # Totals that were to be estimated are available now.
     encoded = replace(encoded, known=classifier._known)
     return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))
 
 
 TEXTS = ("domain", "class", "by")
-"""Columns that are no numbers."""
+"""Columns that are not numeric."""
 
 
 def estimates_table(estimates: Estimates) -> Any:
-    """The estimates as a table of Arrow, with gaps where a number is not known."""
+    """Return the estimates as an Arrow table, with missing values for unknown numbers."""
     return pa.table({name: _column(name, [row[name] for row in estimates]) for name in COLUMNS})
 
 
@@ -169,17 +169,17 @@ def _column(name: str, cells: list[Any]) -> Any:
     return pa.array(cells) if name in TEXTS else number_column(np.array(cells, dtype=float))
 
 
-# A tree that predicts tables of any size, a batch of rows at a time.
+# Predictions for tables of any size, one batch of rows at a time.
 
 
 @dataclass(frozen=True, eq=False)
 class TablePredictor:
-    """A tree, and how it reads a table.
+    """A tree and the encoding of its tables.
 
     Parameters
     ----------
     tree : ObliqueTree
-        The tree over features.
+        The tree, in the units of the features.
     classes : sequence
         The class labels.
     encoding : Encoding
@@ -194,7 +194,7 @@ class TablePredictor:
     added: AddedColumns
 
     def batches(self, source: Source, kept: Sequence[str], unseen: Unseen) -> Iterator[Any]:
-        """Yield the kept columns of a table with class and leaf of each row, in the order of the rows.
+        """Yield the kept columns of a table, with class and leaf of each row, in row order.
 
         Levels and missing values that the fit did not see are counted in ``unseen``.
         """

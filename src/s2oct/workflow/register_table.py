@@ -1,6 +1,6 @@
-"""Registers in files: one pass learns the encoding and takes the sample; the fit makes further passes.
+"""Registers in files: one pass learns the encoding and draws the sample; the fit makes further passes.
 
-A pass reads the file in batches, in this process or, row group by row group, on the workers of a Dask cluster.
+A pass reads the file in batches, in this process or, by row group, on the workers of a Dask cluster.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_read, 
 _SECONDS_TO_CONNECT = 30.0
 
 _POLL_SECONDS = 0.2
-"""Seconds between two looks at whether a worker of a cluster is done."""
+"""Seconds between two checks whether a worker of a cluster is done."""
 
 _MOST_SHOWN = 1000
-"""Distinct texts of a column that are collected: beyond 30 of them, rare ones are joined anyway."""
+"""Maximum number of distinct texts collected per column: beyond 30, rare ones are merged anyway."""
 
 
 def encode_register(request: FitRequest, client: Any = None, most: int | None = None) -> EncodedTable:
-    """Learn the encoding of a register and take its sample; refuse what `encode_table` refuses.
+    """Learn the encoding of a register and draw its sample; refuse what `encode_table` refuses.
 
-    Categories, missing values and infinite numbers are looked for in all rows. The values that fill gaps, and which
-    categories are rare, come from the sample.
+    Categories, missing values and infinite numbers are found in all rows. The sample determines the values that replace
+    missing values, and which categories are rare.
 
     Parameters
     ----------
     request : FitRequest
-        The file and how to read it.
+        The file, its dialect and its roles.
     client : dask.distributed.Client, optional
-        Cluster whose workers read the file, see `cluster_client`; by default this process does.
+        Cluster whose workers read the file; see `cluster_client`. By default, this process reads it.
     most : int, optional
-        Unlabeled rows in the sample; by default as many as a fit uses at once.
+        Maximum number of unlabeled rows in the sample; by default, the number that a fit uses at once.
     """
     try:
         return _encoded(request, client, most)
     except InvalidProblem:
-        # Read all rows again: the message then has the numbers of rows of the table.
+        # Read all rows again, so that the message has the table's row numbers.
         encode_table(request)
         raise
 
@@ -89,7 +89,7 @@ def _encoded(request: FitRequest, client: Any, most: int | None) -> EncodedTable
 
 
 def _unseen(found: Learning, cells: Any) -> FloatArray:
-    """What the rows that are not in memory count, beside the first unlabeled row that has their domains."""
+    """Return the number or weight of rows not in memory, assigned to the first unlabeled row of their domains."""
     unseen = np.zeros(cells.num_rows)
     for key, (number, weight, first) in found.look.grouped(cells).items():
         in_all = found.groups[key]
@@ -100,7 +100,7 @@ def _unseen(found: Learning, cells: Any) -> FloatArray:
 def _register(
     encoded: EncodedTable, positions: IntArray, is_sampled: BoolArray, n_unlabeled: int, client: Any
 ) -> Register:
-    """The register of a table of which some rows were seen, the sample among them."""
+    """Return the register of a table, given some of its rows that include the sample."""
     known = encoded.known
     positions, is_sampled, rows, unseen = map(
         known.of_counted, (positions, is_sampled, encoded.rows, encoded.table.unseen)
@@ -140,13 +140,13 @@ def _register(
 
 
 def _encode_batch(encoded: EncodedTable, targets: Targets, unit: float) -> EncodeBatch:
-    """How a part of the file becomes a batch."""
+    """Return the function that turns a part of the file into a batch."""
     roles = encoded.table.roles
     places = [
         {domain: begin + k for k, domain in enumerate(margin.domains.tolist())}
         for begin, margin in zip(first_domains(targets), targets.margins, strict=True)
     ]
-    # Without margins the whole table is the only domain.
+    # Without margins, the whole table is the only domain.
     by_margin = tuple(places) if roles.margins else ()
     return EncodeBatch(roles, encoded.encoding, encoded.request.source.dialect, by_margin, unit)
 
@@ -167,31 +167,31 @@ class SeenRows:
         )
 
     def some(self, rows: IntArray) -> SeenRows:
-        """Some of them."""
+        """Select some of them."""
         return SeenRows(self.cells.take(pa.array(rows)), self.positions[rows], self.keys[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """What was seen of a register.
+    """Results of looking at parts of a register.
 
     Attributes
     ----------
     look : LookAtRows
-        What to look for.
+        The function that looks at rows.
     n_rows : int
-        How many rows were seen.
+        Number of rows seen.
     n_gaps : tuple of int
-        Gaps of each column.
+        Number of missing values in each column.
     groups : mapping of tuple to (int, float)
-        Unlabeled rows that count with these domains, one of each margin: how many they are, and their weight.
+        Number and weight of the unlabeled rows that count, by their domains, one from each margin.
     labeled : SeenRows
         All labeled rows that count: those of positive weight.
     sampled : SeenRows
-        The unlabeled rows of least keys.
+        The unlabeled rows with the smallest keys.
     shown : SeenRows
-        Rows that show what a column holds: each text that it has, a gap, a number that is not finite; and an unlabeled
-        row of each group.
+        Rows with examples of what columns contain: each text, a missing value, a number that is not finite; and an
+        unlabeled row of each group.
     """
 
     look: LookAtRows
@@ -228,7 +228,7 @@ class LookAtRows:
     roles : Roles
         Columns of labels, domains and weights.
     columns : tuple of str
-        The columns that may become features.
+        Columns that may become features.
     dialect : Dialect
         How cells are written.
     seed : int
@@ -244,7 +244,7 @@ class LookAtRows:
     most: int
 
     def __call__(self, cells: Any, first: int) -> Learning:
-        """Look at some rows, the first of which has this position in the table."""
+        """Look at some rows; ``first`` is the position of the first one in the table."""
         rows = SeenRows(cells, np.arange(first, first + cells.num_rows), row_keys(self.seed, first, cells.num_rows))
         unlabeled = gaps_of(cells[self.roles.label], self.dialect)
         counts = _weights(cells, self.roles, self.dialect) > 0
@@ -259,21 +259,21 @@ class LookAtRows:
         )
 
     def least(self, rows: SeenRows, among: BoolArray | None = None) -> SeenRows:
-        """The rows of least keys among some, in the order of the table."""
+        """Return the rows with the smallest keys among some, in table order."""
         chosen = np.arange(len(rows.keys)) if among is None else np.flatnonzero(among)
         if len(chosen) > self.most:
             chosen = chosen[np.sort(np.argpartition(rows.keys[chosen], self.most - 1)[: self.most])]
         return rows.some(chosen)
 
     def telling(self, cells: Any) -> IntArray:
-        """Rows that show what columns hold: the first of each text, that is no finite number, and of each group."""
+        """Return the first row with each text, with a missing or infinite value, and of each group."""
         found = {first for _, _, first in self.grouped(cells).values()}
         for name in self.columns:
             found.update(_telling_cells(cells[name], self.dialect))
         return np.array(sorted(found), dtype=np.int64)
 
     def grouped(self, cells: Any) -> dict[tuple[Any, ...], tuple[int, float, int]]:
-        """Unlabeled rows that count by their domains: how many they are, their weight, and the first of them."""
+        """Return number, weight and first position of the unlabeled rows that count, by their domains."""
         weights = _weights(cells, self.roles, self.dialect)
         rows = np.flatnonzero(gaps_of(cells[self.roles.label], self.dialect) & (weights > 0))
         weights = weights[rows]
@@ -299,7 +299,7 @@ def _telling_cells(column: Any, dialect: Dialect) -> list[int]:
         return [int(np.argmax(is_so)) for is_so in strange if is_so.any()]
     texts = read_texts(column, dialect) if has_levels or is_text(column.type) else None
     if texts is None:
-        # Neither numbers nor text: the first cell shows it.
+        # For columns with neither numbers nor text, the first cell is enough.
         return [0] if len(column) else []
     first: dict[Any, int] = {}
     for row, text in enumerate(texts):
@@ -321,7 +321,7 @@ class EncodeBatch:
     dialect : Dialect
         How cells are written.
     places : tuple of mapping
-        For each margin the domains, numbered over those of all margins.
+        For each margin, its domains, numbered across all margins.
     unit : float
         Mean survey weight of an unlabeled row.
     """
@@ -334,27 +334,27 @@ class EncodeBatch:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read."""
+        """Columns to read."""
         weight = () if self.roles.weight is None else (self.roles.weight,)
         return tuple(dict.fromkeys([self.roles.label, *self.roles.domain_columns, *weight, *self.encoding.names]))
 
     def __call__(self, cells: Any, first: int) -> Batch:
-        """Encode some rows, the first of which has this position in the table."""
+        """Encode some rows; ``first`` is the position of the first one in the table."""
         sizes = _weights(cells, self.roles, self.dialect) / self.unit
         unlabeled = gaps_of(cells[self.roles.label], self.dialect) & (sizes > 0)
-        # The first pass has seen all rows, so a level that a column does not list is a rare one.
+        # The first pass saw all rows, so a level that is not listed for a column is rare.
         rows = encode_rows(cells, self.encoding, self.dialect, first + 1, Unseen())
         X = np.ascontiguousarray(rows[unlabeled])
         sizes, domains = sizes[unlabeled], np.zeros((max(len(self.roles.margins), 1), len(X)), dtype=np.int64)
         for k, (columns, places) in enumerate(zip(self.roles.margins, self.places, strict=True)):
             found, place = distinct_domains(cells, columns, self.dialect)
-            # Domains without an unlabeled row have no totals, and none of their rows is in the batch.
+            # Domains without unlabeled rows have no totals and no rows in the batch.
             domains[k] = np.array([places.get(domain, -1) for domain in found], dtype=np.int64)[place[unlabeled]]
         return Batch(X, sizes, domains)
 
 
 def _weights(cells: Any, roles: Roles, dialect: Dialect) -> FloatArray:
-    """The weight of each row; 1 each without weights."""
+    """Return the weight of each row; 1 without weights."""
     if roles.weight is None:
         return np.ones(cells.num_rows)
     return weights_of_part(cells[roles.weight], roles.weight, dialect)
@@ -369,9 +369,9 @@ class FileBatches:
     source : Source
         The file.
     encode : EncodeBatch
-        How a part of it becomes a batch.
+        Turns a part of it into a batch.
     client : dask.distributed.Client or None
-        Cluster whose workers read the file; None if this process does.
+        Cluster whose workers read the file; None if this process reads it.
     """
 
     source: Source
@@ -380,16 +380,16 @@ class FileBatches:
 
     @property
     def n_readers(self) -> int:
-        """Batches read at the same time: the threads of all workers, or 1."""
+        """Number of batches read at the same time: the threads of all workers, or 1."""
         return 1 if self.client is None else max(int(sum(self.client.nthreads().values())), 1)
 
     def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
-        """Add up what a function finds in every batch; None if the deadline passes first."""
+        """Sum the results of a function over all batches; None if the deadline passes first."""
         found: T | None = self.file_pass(part).total(self.client, deadline)
         return found
 
     def file_pass(self, part: Callable[[Batch], Any]) -> FilePass:
-        """The pass that adds up what a function finds in every batch."""
+        """Return the pass that sums the results of a function over all batches."""
         batch_rows = rows_of_batch(len(self.encode.encoding.features))
         return FilePass(self.source, self.encode.columns, batch_rows, partial(_find_in_batch, self.encode, part))
 
@@ -400,7 +400,7 @@ def _find_in_batch(encode: EncodeBatch, part: Callable[[Batch], T], cells: Any, 
 
 @dataclass(frozen=True, eq=False)
 class FilePass:
-    """A pass over a file that adds up what a function finds in each part; it can be sent to another process.
+    """A pass over a file that sums the results of a function over its parts; it can be sent to another process.
 
     Attributes
     ----------
@@ -409,9 +409,9 @@ class FilePass:
     columns : tuple of str
         The columns to read.
     batch_rows : int
-        Rows to read at a time.
+        Number of rows to read at a time.
     find : callable
-        Takes some rows and the position of the first of them in the table. What it returns can be added.
+        Takes some rows and the position of the first one in the table. Its results can be added.
     """
 
     source: Source
@@ -420,14 +420,14 @@ class FilePass:
     find: Callable[[Any, int], Any]
 
     def total(self, client: Any, deadline: Deadline) -> Any:
-        """Add up over all rows, here or on the cluster of a client; None if the deadline passes first."""
+        """Sum over all rows, in this process or on a client's cluster; None if the deadline passes first."""
         if client is None:
             return added_up(read_ahead(self._parts()), self._find_in, deadline)
         if not self.source.is_parquet:
             raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {self.source.name!r}.")
         sizes = self.source.row_groups
         firsts = [sum(sizes[:group]) for group in range(len(sizes))]
-        # Sent once, not with every task: it may hold thousands of offsets.
+        # Sent once, not with every task, because it may contain thousands of offsets.
         sent = client.scatter(self, broadcast=True)
         futures = [client.submit(FilePass.of_group, sent, *part, pure=False) for part in enumerate(firsts)]
         try:
@@ -436,7 +436,7 @@ class FilePass:
             client.cancel(futures)
 
     def of_group(self, group: int, first: int) -> Any:
-        """Add up over a row group, whose first row has this position in the table."""
+        """Sum over a row group; ``first`` is the position of its first row in the table."""
         return added_up(self._parts(group, first), self._find_in, NO_DEADLINE)
 
     def _parts(self, group: int | None = None, first: int = 0) -> Iterator[tuple[Any, int]]:
@@ -449,7 +449,7 @@ class FilePass:
 
 
 def _added_results(futures: Sequence[Any], deadline: Deadline) -> Any:
-    """Add up the results of tasks in their order; None if the deadline passes first."""
+    """Sum the results of tasks in order; None if the deadline passes first."""
     total = None
     for future in futures:
         while not future.done():
@@ -465,7 +465,7 @@ def _added_results(futures: Sequence[Any], deadline: Deadline) -> Any:
 
 @contextmanager
 def cluster_client(address: str | None) -> Iterator[Any]:
-    """A client of the Dask scheduler at an address; None without an address."""
+    """Yield a client of the Dask scheduler at an address; None without an address."""
     if address is None:
         yield None
         return
