@@ -22,8 +22,8 @@ class InvalidKind(InvalidProblem, TypeError):
 class Remedy(Enum):
     """A suggestion for a refused table, or for a fit that missed a goal.
 
-    The value is the suggestion for Python users, with placeholders for the affected column and value. It is empty if the
-    remedy does not exist in Python. The command line and the page have their own texts.
+    The value is the suggestion for Python users, with placeholders for the affected column and value. It is empty if
+    the remedy does not exist in Python. The command line and the page have their own texts.
     """
 
     ENCODE_CATEGORIES = "name it in categorical_features"
