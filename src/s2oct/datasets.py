@@ -35,7 +35,7 @@ FEATURES = (
 )
 
 EMPLOYED_ANSWER = 4.0
-"""The odds that an employed person answers the survey, relative to the others."""
+"""Odds that an employed person answers the survey, relative to the others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ except ImportError:  # Windows lacks these locks, so abandoned drafts stay
 _PREFIX = ".s2oct-draft-"
 _DRAFT_NAME = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}(\..*)?")
 _ABANDONED_AFTER = 60.0
-"""Seconds without a write after which a draft that nobody has locked may be removed. Locks alone would do, but some
-network folders have none."""
+"""Seconds without a write after which an unlocked draft may be removed. Locks alone would suffice, but some network
+folders have none."""
 
 
 def write_whole(target: Path, content: str | bytes) -> Path:

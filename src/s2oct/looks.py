@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933")
-"""Okabe and Ito's colours, which colour-blind people can distinguish, with olive for yellow; seven, then repeated."""
+"""Okabe and Ito's colours, distinguishable for colour-blind readers, with olive for yellow; repeated after seven."""
 
 IF_SO, OTHERWISE = "if so", "otherwise"
-"""The branches of a split. Classes of surveys are often called yes and no or true and false, so branches are not."""
+"""Names of the branches of a split; not yes and no or true and false, which are common class names."""
 
 MOST_LEVELS = 5
-"""A picture names at most this many levels of a set."""
+"""Maximum number of levels of a set that a picture names."""
 
 _LEVEL = r"(?:'(?:[^']|'(?!, |\)))*'|[^ ',()][^,()]*)"
 

@@ -17,7 +17,7 @@ from s2oct.trees.topology import MAX_DEPTH
 from s2oct.wording import alternatives, brief
 
 MOST_JOBS = max(256, os.cpu_count() or 1)
-"""Most threads that can be asked for."""
+"""Maximum number of threads."""
 
 
 @dataclass(frozen=True)
@@ -292,10 +292,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         Parameter("mu", 0.005, "Width of the gap between the sides of a split.", BETWEEN_ZERO_AND_ONE),
     )
 }
-"""Every parameter of `S2OCTClassifier` and `OCTHClassifier`, those that most users change first."""
+"""All parameters of `S2OCTClassifier` and `OCTHClassifier`, the most commonly changed first."""
 
 OPTIONS = tuple(parameter for parameter in PARAMETERS.values() if parameter.option is not None)
-"""The parameters that the command line offers."""
+"""The parameters with a command-line option."""
 
 FIELDS = {parameter.name: parameter for parameter in PARAMETERS.values() if parameter.called is not None}
 """The parameters in the form of the page."""

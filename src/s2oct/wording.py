@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 _LARGEST_WRITTEN_OUT = 1e15
-"""From here on a float has no digits after the decimal point, and its last digits before it mean nothing."""
+"""From this size, a float has no digits after the decimal point, and its last digits are meaningless."""
 _MOST_DECIMALS = 12
 
 

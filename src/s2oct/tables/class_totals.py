@@ -25,9 +25,9 @@ _POINT = re.compile(f"({_NUMBER})", re.ASCII)
 
 
 Amount = tuple[Any, bool | None]
-"""A total as a fit takes it, and whether it is written as a share, with a percent sign; None if it is to be estimated.
+"""A total for the fit, and whether it is written as a share, with a percent sign; None if the fit estimates it.
 
-The total is a number, a pair of bounds, one of which may be open, or an `Estimate`. Shares are parts of 1.
+The total is a number, a pair of bounds (one may be open), or an `Estimate`. Shares are fractions of 1.
 """
 
 

@@ -204,10 +204,10 @@ def _float_integer(cell: str) -> int | None:
 
 
 _NEARLY_ALL = 0.9
-"""Share of distinct texts from which on a column counts as dates or as names: single typing errors do not matter."""
+"""Minimum share of date-like texts in a column of dates, and of distinct texts in one of names; allows for typos."""
 
 _FEW = 30
-"""Most distinct texts of a column of bands, and most of a column of words that may all differ in nearly every row."""
+"""Maximum number of distinct texts in a column of bands, and in a text column with nearly as many texts as rows."""
 
 _DATE = re.compile(
     r"(\d{4}([-/]\d{1,2}){1,2}|\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})"
@@ -368,7 +368,7 @@ def id_use(name: str) -> ColumnUse:
 
 
 ROW_NUMBERS = "rownames"
-"""Name of a first column without a name: R and pandas write their row numbers like that."""
+"""Name of an unnamed first column, in which R and pandas write row numbers."""
 
 
 def is_named_as_row_numbers(name: str) -> bool:

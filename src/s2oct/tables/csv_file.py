@@ -27,11 +27,11 @@ from s2oct.tables.formats import GZIP, ReadingLimit
 from s2oct.wording import count
 
 LOOK = 2**16
-"""Bytes in which encoding and delimiter are looked for, and in which most headers end."""
+"""Number of bytes used to detect encoding and delimiter; most headers are shorter."""
 
 _PART = 2**20
 _BLOCK = 2**23
-"""Bytes that are parsed at a time; no row may be longer."""
+"""Number of bytes parsed at a time; no row may be longer."""
 
 _GZIP_WINDOW = 31
 _DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
@@ -253,10 +253,10 @@ class _Utf8Stream:
 T = TypeVar("T")
 
 _AHEAD = 2
-"""Most batches that wait at a time, so that memory stays bounded."""
+"""Maximum number of queued batches, so that memory stays bounded."""
 
 _PATIENCE = 0.1
-"""Seconds after which a reader with a full queue checks whether its items are still wanted."""
+"""Seconds after which a reader with a full queue checks whether its items are still needed."""
 
 
 def read_ahead(items: Iterable[T]) -> Iterator[T]:

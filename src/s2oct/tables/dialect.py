@@ -16,10 +16,10 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
 )
-"""Default marks of missing values, which are those of pandas."""
+"""Default marks of missing values, the same as in pandas."""
 
 UTF8, UTF8_MARKED = "utf-8", "utf-8-sig"
-"""UTF-8 without and with a byte-order mark at the beginning of the file."""
+"""UTF-8 without and with a byte-order mark."""
 
 
 def is_unicode(text: str) -> bool:
@@ -101,7 +101,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte-order marks; those of UTF-32 come first, because they begin with those of UTF-16."""
+"""Byte-order marks; those of UTF-32 come first, because they start with those of UTF-16."""
 
 _NOT_CONTROL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r\f\x1a")
 _POSSIBLE_IN_LATIN = bytes(code for code in range(256) if not 0x80 <= code < 0xA0)

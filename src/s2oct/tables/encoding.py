@@ -23,7 +23,7 @@ from s2oct.trees.features import BOOLEAN, GAP, MISSING, NUMBER, ONEHOT, ORDINAL,
 from s2oct.wording import amount, listed, plural
 
 _MOST_NAMED = 3
-"""Levels of one column that a sentence names."""
+"""Maximum number of levels of a column named in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ FALSE, TRUE = "False", "True"
 _WHOLE = re.compile(r"-?\d{1,15}", re.ASCII)
 
 _STRANGE, _GAP = -1, -2
-"""What stands for the position of a level that the fit did not see, and of a missing value."""
+"""Placeholders for the position of a level not seen in the fit, and of a missing value."""
 
 
 @dataclass(frozen=True)
@@ -452,13 +452,13 @@ MEDIAN, MOST_FREQUENT = "median", "most-frequent"
 IMPUTATIONS = (MEDIAN, MOST_FREQUENT)
 
 MOST_LEVELS = 30
-"""Most categories of a one-hot column; the rarer ones are joined."""
+"""Maximum number of categories of a one-hot column; the rarest ones are joined."""
 
 MOST_RANKS = 50
-"""An ordinal column with more values than this is a name, a date or an id, not a category."""
+"""Maximum number of values of an ordinal column; a column with more holds names, dates or ids."""
 
 OTHER = "other"
-"""The level that joins rare ones, unless a column has a level of that name."""
+"""Name of the level that joins rare ones, unless a column has a level of that name."""
 
 
 def learn_column(

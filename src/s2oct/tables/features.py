@@ -28,7 +28,7 @@ from s2oct.wording import brief, listed, plural
 # Conversion to Arrow tables, from pandas, polars and Arrow tables, arrays and lists of rows.
 
 _NUMBERS = "biuf"
-"""Kinds of numpy's types of numbers."""
+"""Kinds of numpy's numeric types."""
 
 
 def is_table(X: Any) -> bool:
@@ -201,10 +201,10 @@ def refuse_repeated(names: Sequence[str]) -> None:
 # Features of the tables passed to a classifier, and the columns that rules may use.
 
 _NUMERIC = re.compile(r"^u?int\d|^float|^double|^half|^decimal", re.IGNORECASE)
-"""Types of numbers, as pandas, polars and Arrow call them."""
+"""Names of numeric types in pandas, polars and Arrow."""
 
 _MOST_FOR_MEDIAN = 100_000
-"""Rows from which the median of a column without gaps is learned, at least: it only stands for gaps of other tables."""
+"""Minimum number of rows used for the median of a column without missing values: it only fills other tables."""
 
 
 def learn_features(

@@ -22,7 +22,7 @@ from s2oct.tables.columns import named_columns
 from s2oct.tables.formats import Format, ReadingLimit, damage_reported, reader_of
 
 _MOST_CELLS = 10**8
-"""Cells between the corners of a sheet that are read at most: the reader makes room for all of them."""
+"""Maximum number of cells between the corners of a sheet, because the reader allocates all of them."""
 
 _PART = 2**20
 _LOOK = 2**14
@@ -171,7 +171,7 @@ _TYPES: dict[frozenset[type], tuple[Any, Callable[[Any], Any]]] = {
 
 
 _ROWS = 2**18
-"""Rows that are read at a time: Python's numbers need four times the room of Arrow's."""
+"""Number of rows read at a time: Python's numbers need four times the memory of Arrow's."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from s2oct.errors import InvalidProblem, MissingExtra
 
 _TAIL = 2**16
-"""Bytes at the end of a zip archive that are looked at: its entries are listed there."""
+"""Number of bytes read at the end of a zip archive, where its entries are listed."""
 
 _ZIP, GZIP, _OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
@@ -48,7 +48,7 @@ SUFFIXES = {
     Format.STATA: (".dta",),
     Format.SAS: (".sas7bdat", ".xpt"),
 }
-"""How names of files of each format end."""
+"""File suffixes of each format."""
 
 _SIGNATURES = (
     (GZIP, Format.CSV),
@@ -117,7 +117,7 @@ _READERS = {
     Format.STATA: ("pyreadstat", "pyreadstat"),
     Format.SAS: ("pyreadstat", "pyreadstat"),
 }
-"""The module that reads each format, and the package that brings it."""
+"""The module that reads each format, and the package that provides it."""
 
 FOREIGN = frozenset(_READERS)
 """Formats whose readers are extras."""

@@ -24,10 +24,10 @@ from s2oct.tables.foreign_files import ExcelFile, StatisticsFile
 from s2oct.tables.formats import Format, ReadingLimit, format_of
 
 _SAMPLED_ROWS = 2**14
-"""Rows from which the decimal sign is detected."""
+"""Number of rows used to detect the decimal sign."""
 
 _LIMITED_ROWS = 2**10
-"""Rows of a Parquet file that are read before a limit is checked again: compressed texts can be long."""
+"""Number of rows of a Parquet file read between two checks of a limit: compressed text can be long."""
 
 
 @dataclass(frozen=True)
