@@ -88,7 +88,7 @@ class Draft:
         return cls(path, target, lock)
 
     def publish(self) -> None:
-        """Replace the target by the draft."""
+        """Replace the target with the draft."""
         found = _found_at(self.target)
         if found is None:
             os.chmod(self.path, 0o666 & ~_umask())

@@ -319,7 +319,7 @@ _ID = re.compile(
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """How a column is used.
+    """The use of a column.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ class ColumnUse:
     doubt : str
         Why the user should check the column; empty if there is no reason.
     remedies : tuple of Remedy
-        What to do if the doubt is justified.
+        Remedies if the doubt is justified.
     """
 
     name: str
