@@ -1,4 +1,4 @@
-"""Names for the array types that every room hands on."""
+"""Names of the array types that all packages share."""
 
 from __future__ import annotations
 

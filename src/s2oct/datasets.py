@@ -1,4 +1,4 @@
-"""A small labour-force survey for examples: everybody's features, few labels, and the census total.
+"""A small labour-force survey for examples: features of all people, few labels, and the census total.
 
 ``python -m s2oct.datasets people.csv`` writes it to a file.
 """
@@ -35,23 +35,23 @@ FEATURES = (
 )
 
 EMPLOYED_ANSWER = 4.0
-"""The odds that an employed person answers the survey, relative to the others."""
+"""Odds that an employed person answers the survey, relative to the others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """A population in which few people answered.
+    """A population with a survey that few people answered.
 
     Parameters
     ----------
     X : ndarray of shape (n_people, 8)
-        Features of everybody, whole numbers; see `FEATURES`.
+        Features of all people, as integers; see `FEATURES`.
     feature_names : tuple of str
         Names of the features.
     y : ndarray of shape (n_people,)
-        "yes" or "no" for those who said whether they are employed, None for the others.
+        "yes" or "no" for people who said whether they are employed, None for the others.
     truth : ndarray of shape (n_people,)
-        "yes" or "no" for everybody. A real survey does not know this; it is here to judge results.
+        "yes" or "no" for all people. It is unknown in a real survey and serves to evaluate results.
     totals : dict
         Number of people of each class among those who did not answer, as a census would give it.
     """
@@ -64,16 +64,16 @@ class Survey:
 
     @property
     def is_labeled(self) -> BoolArray:
-        """Who answered."""
+        """Whether each person answered."""
         return np.array([label is not None for label in self.y])
 
     def columns(self, label: str = "employed") -> dict[str, list[Any]]:
-        """The table as a dict of columns with the labels last, ready for ``pandas.DataFrame``.
+        """Return the table as a dict of columns, labels last, ready for ``pandas.DataFrame``.
 
         Parameters
         ----------
         label : str
-            Name of the column of labels.
+            Name of the label column.
 
         Returns
         -------
@@ -88,11 +88,11 @@ class Survey:
 
 
 def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -> Survey:
-    """Make up a labour force and a survey of it.
+    """Generate an artificial labour force and a survey of it.
 
-    Whether a person works depends on schooling, distance to town, children, health and age, see `employment_points`,
-    and on chance. Who answers the survey depends on the answer: the odds of the employed are `EMPLOYED_ANSWER` times as
-    high. Answering depends on nothing else, so the features alone do not show the bias.
+    Employment depends on schooling, distance to town, children, health and age (see `employment_points`) and on chance.
+    Nonresponse depends on employment: the odds of answering are `EMPLOYED_ANSWER` times as high for the employed. It
+    depends on nothing else, so the features alone do not reveal the bias.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -
     n_labeled : int
         Number of people who answer.
     seed : int
-        The same seed makes the same survey.
+        Random seed. The same seed gives the same survey.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def make_labour_force(n_people: int = 400, n_labeled: int = 40, seed: int = 0) -
 
 
 def employment_points(people: dict[str, IntArray]) -> FloatArray:
-    """The rule behind the labels: above 0 a person is more likely employed than not.
+    """Score people by the rule behind the labels: above 0 a person is more likely employed than not.
 
     A person gets one point per year of schooling beyond the 8th. A person loses one point for every 6 km to the next
     town and for every child, three for poor health (1 or 2 of 5), one for every year of age below 24, when many still
@@ -155,7 +155,7 @@ def employment_points(people: dict[str, IntArray]) -> FloatArray:
 
 
 def _population(rng: Generator, n: int) -> dict[str, IntArray]:
-    """Features of everybody; some depend on those drawn before."""
+    """Draw the features of all people; some depend on those drawn before."""
     region = rng.choice(4, size=n, p=[0.2, 0.3, 0.25, 0.25]) + 1
     is_capital = region == 4
     urbanity = np.where(is_capital, rng.choice([2, 3], size=n, p=[0.3, 0.7]), rng.choice([1, 2], size=n))
@@ -179,7 +179,7 @@ def _population(rng: Generator, n: int) -> dict[str, IntArray]:
 
 
 def _self_selected(rng: Generator, employed: BoolArray, n_labeled: int) -> BoolArray:
-    """Who answers: drawn without replacement, the employed at higher odds."""
+    """Draw the people who answer, without replacement and with higher odds for the employed."""
     odds = np.where(employed, EMPLOYED_ANSWER, 1.0)
     chosen = rng.choice(len(employed), size=n_labeled, replace=False, p=odds / odds.sum())
     answered = np.zeros(len(employed), dtype=bool)
@@ -188,7 +188,7 @@ def _self_selected(rng: Generator, employed: BoolArray, n_labeled: int) -> BoolA
 
 
 def write_csv(survey: Survey, path: str | Path) -> None:
-    """Write a survey to a CSV file, with a number for each person, regions by name, and gaps for missing answers."""
+    """Write a survey to a CSV file, with person numbers, region names, and empty cells for missing answers."""
     table = survey.columns()
     table["region"] = [REGIONS[code] for code in table["region"]]
     numbers = [f"{i:04d}" for i in range(1, len(survey.y) + 1)]

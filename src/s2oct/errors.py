@@ -1,4 +1,4 @@
-"""The errors of this package. Each is also the builtin exception that a caller would catch."""
+"""Errors and warnings of this package. Each error also derives from the matching builtin exception."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, ClassVar, Self
 
 
 class S2OCTError(Exception):
-    """Base of every error raised on purpose by this package."""
+    """Base class of all errors that this package raises deliberately."""
 
 
 class InvalidProblem(S2OCTError, ValueError):
-    """The rows, labels, totals or parameters do not describe a problem."""
+    """The rows, labels, totals or parameters are invalid."""
 
 
 class InvalidKind(InvalidProblem, TypeError):
-    """Something of another kind than the rows, labels, totals or parameters of a problem."""
+    """An argument has the wrong type for rows, labels, totals or a parameter."""
 
 
 class Remedy(Enum):
-    """What would repair a table that cannot be used, or help a fit that fell short.
+    """A suggestion for a refused table, or for a fit that missed a goal.
 
-    The value says it in terms of Python, with places for the column and the value that it is about; it is empty if
-    Python has no such remedy. The command line and the page have words of their own.
+    The value is the suggestion for Python users, with placeholders for the affected column and value. It is empty if
+    the remedy does not exist in Python. The command line and the page have their own texts.
     """
 
     ENCODE_CATEGORIES = "name it in categorical_features"
@@ -60,23 +60,23 @@ class Remedy(Enum):
 
 
 class Message(str):
-    """What a user is told: a problem, the place that it is about, and remedies, as data.
+    """A message for the user, kept as data: the problem, its location, and remedies.
 
-    It is a string in terms of Python, as users get it there in errors, warnings and ``notices_``. A front end that
-    finds one puts the same message into its own words.
+    As a string it is the text for Python users, in errors, warnings and ``notices_``. Other front ends phrase the same
+    message in their own terms.
 
     Parameters
     ----------
     problem : str
-        What is wrong, in sentences without the last full stop.
+        What is wrong, in sentences without the final full stop.
     *remedies : Remedy
-        What would help, the best first.
+        Suggestions, the best first.
     column : str, optional
-        The column that it is about.
+        The affected column.
     value : str, optional
-        The cell that it is about.
+        The affected cell.
     category : type
-        The category of the warning in Python, by which users can filter it.
+        The Python warning category, by which users can filter it.
     """
 
     problem: str
@@ -95,7 +95,7 @@ class Message(str):
         value: str | None = None,
         category: type[S2OCTWarning] | None = None,
     ) -> Self:
-        """Word the message in terms of Python."""
+        """Phrase the message for Python users."""
         phrases = {remedy: remedy.value for remedy in remedies}
         self = super().__new__(cls, _worded(problem, cls.link, phrases, repr, column, value))
         self.problem, self.remedies, self.column, self.value = problem, remedies, column, value
@@ -103,18 +103,18 @@ class Message(str):
         return self
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What makes the same message in another process."""
+        """Return the arguments that recreate the message in another process."""
         place = {"column": self.column, "value": self.value, "category": self.category}
         return (self.problem, *self.remedies), place
 
     def worded(self, phrases: Mapping[Remedy, str], quote: Callable[[str], str] = repr) -> str:
-        """Word the message with the caller's own phrases for the remedies."""
+        """Phrase the message with the caller's own texts for the remedies."""
         chosen = {remedy: phrases[remedy] for remedy in self.remedies}
         return _worded(self.problem, self.link, chosen, quote, self.column, self.value)
 
 
 class Notice(Message):
-    """A message about a fit that went on: its remedies may help."""
+    """A message about a fit that continued; its remedies may help."""
 
     link = ". What may help: "
 
@@ -136,18 +136,18 @@ def _worded(
 
 
 class InvalidTable(InvalidProblem):
-    """A table, its labels or its totals cannot be used as they are, and something can be done about it.
+    """A table, its labels or its totals cannot be used as they are, but the user can fix that.
 
     Parameters
     ----------
     problem : str
-        What was expected and what was found, without a full stop.
+        What is wrong, without a full stop.
     *remedies : Remedy
-        What would repair it, the best first.
+        Suggestions, the best first.
     column : str, optional
-        The column that it is about.
+        The affected column.
     value : str, optional
-        The cell that it is about.
+        The affected cell.
     """
 
     def __init__(self, problem: str, *remedies: Remedy, column: str | None = None, value: str | None = None) -> None:
@@ -159,12 +159,12 @@ class InvalidTable(InvalidProblem):
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """What would repair it, the best first."""
+        """Suggestions, the best first."""
         return self.message.remedies
 
     @property
     def column(self) -> str | None:
-        """The column that it is about."""
+        """The affected column."""
         return self.message.column
 
 
@@ -174,7 +174,7 @@ class InvalidColumns(InvalidProblem):
     Parameters
     ----------
     *problems : InvalidTable
-        What is wrong with each of them.
+        One problem per column.
     """
 
     def __init__(self, *problems: InvalidTable) -> None:
@@ -186,7 +186,7 @@ class InvalidColumns(InvalidProblem):
 
 
 def refuse_all(problems: Sequence[InvalidTable]) -> None:
-    """Raise an error about all these problems, if there are any."""
+    """Raise one error for all these problems, if there are any."""
     if problems:
         raise problems[0] if len(problems) == 1 else InvalidColumns(*problems)
 
@@ -196,23 +196,23 @@ class SolverUnavailable(S2OCTError, ImportError):
 
 
 class MissingExtra(S2OCTError, ImportError):
-    """A package that only some parts of s2oct need is not installed."""
+    """An optional package that this part of s2oct needs is not installed."""
 
 
 class SolverLicenceError(S2OCTError, RuntimeError):
-    """The solver refuses the model under its present licence."""
+    """The solver rejects the model under its current licence."""
 
 
 class SolverFailed(S2OCTError, RuntimeError):
-    """The solver ended in a way that says nothing about the model."""
+    """The solver ended without a usable result."""
 
 
 class ModelTooLarge(S2OCTError, MemoryError):
-    """The model would not fit into the memory of this machine."""
+    """The model does not fit into the memory of this machine."""
 
 
 class ClusterError(S2OCTError, RuntimeError):
-    """A Dask cluster cannot be reached, or has lost its work."""
+    """A Dask cluster is unreachable, or lost its work."""
 
 
 class StudyError(S2OCTError, RuntimeError):
@@ -220,15 +220,15 @@ class StudyError(S2OCTError, RuntimeError):
 
 
 class InvalidModelFile(S2OCTError, ValueError):
-    """A model file is damaged, changed, of another kind or from a later version."""
+    """The file is damaged, modified, not a model file, or from a later version."""
 
 
 class AssessmentStopped(KeyboardInterrupt):
-    """Ctrl-C, or the caller, ended an assessment before all its fits were made."""
+    """Ctrl-C or the caller ended an assessment before all its fits were done."""
 
 
 class S2OCTWarning(UserWarning):
-    """The fit went on, but the user should know something about it."""
+    """Base class of all warnings; the fit continued."""
 
 
 class FewLabelsWarning(S2OCTWarning):
@@ -236,20 +236,20 @@ class FewLabelsWarning(S2OCTWarning):
 
 
 class ChanceLevelWarning(S2OCTWarning):
-    """The labels do not show that the tree is better than chance."""
+    """The labels give no evidence that the tree is better than chance."""
 
 
 class OpenTotalsWarning(S2OCTWarning):
-    """The totals leave open how many rows some classes get."""
+    """The totals do not determine the number of rows of every class."""
 
 
 class EstimatedTotalsWarning(S2OCTWarning):
-    """No totals were given, so they were estimated, which is right if labeling depends on the class alone."""
+    """No totals were given; their estimates assume that labeling depends on the class alone."""
 
 
 class MisfitTotalsWarning(S2OCTWarning):
-    """A classifier that is scored by known shares was fitted to others, or a class has no row to be scored."""
+    """The known shares for scoring differ from those of the fit, or a class has no row to score."""
 
 
 class UnlabeledScoreWarning(S2OCTWarning):
-    """Some of the rows to be scored are unlabeled, as in a cross-validation that splits unlabeled rows."""
+    """Some of the rows to score are unlabeled, as in a cross-validation that splits unlabeled rows."""

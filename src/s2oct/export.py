@@ -1,4 +1,4 @@
-"""Public names of everything that leaves the package: trees as text, programs, pictures, reports and files."""
+"""Public names of all exports: trees as text, programs, pictures, reports and files."""
 
 from __future__ import annotations
 

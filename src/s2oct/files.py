@@ -1,4 +1,4 @@
-"""The one way to write a file: complete, or not at all."""
+"""Atomic file writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks, and there abandoned drafts stay
+except ImportError:  # Windows lacks these locks, so abandoned drafts stay
     fcntl = None  # type: ignore[assignment]
 
 _PREFIX = ".s2oct-draft-"
 _DRAFT_NAME = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}(\..*)?")
 _ABANDONED_AFTER = 60.0
-"""Seconds without a write after which a draft that nobody has locked may be removed. Locks alone would do, but some
-network folders have none."""
+"""Seconds without a write after which an unlocked draft may be removed. Locks alone would suffice, but some network
+folders have none."""
 
 
 def write_whole(target: Path, content: str | bytes) -> Path:
-    """Write a file whose content is at hand; texts are written in UTF-8. Returns the file."""
+    """Write a file with the given content, text as UTF-8, and return its path."""
     with replaced(target) as file:
         file.write(content.encode() if isinstance(content, str) else content)
     return target
@@ -52,16 +52,16 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Draft:
-    """A file under way, which becomes its target when it is complete.
+    """An unfinished file, which becomes its target when it is complete.
 
-    A draft of a file lies beside it and is moved there in one step. The file keeps its permissions and its owner. Links
-    are followed. A file with several names, or one of somebody else that we may only write, is written in place: a move
-    would part the names or change the owner. A device or a FIFO is never replaced: it gets the content.
+    A draft lies in the folder of its target and replaces it in one step. The file keeps its permissions and its owner.
+    Links are followed. A file with several hard links, or a writable file of another user, is written in place, because
+    a move would break the links or change the owner. A device or a FIFO is never replaced: it receives the content.
 
-    A draft is locked until it is published or discarded. A process that is killed cannot discard its drafts, but the
-    system unlocks them, and the next process that writes to the folder removes them.
+    A draft is locked until it is published or discarded. A killed process cannot discard its drafts, but the system
+    unlocks them, and the next process that writes to the folder removes them.
 
-    No other code decides which targets can be written, or how a draft becomes the file.
+    All decisions about writable targets and about publishing are in this class.
     """
 
     path: Path
@@ -70,12 +70,12 @@ class Draft:
 
     @classmethod
     def beside(cls, target: Path) -> Draft:
-        """Make an empty draft of ``target``; raises OSError where ``target`` cannot be written."""
+        """Make an empty draft of ``target``; raise OSError if ``target`` cannot be written."""
         found = _found_at(target)
         if found is not None:
             _refuse_unwritable(target, found)
         if is_stream(target):
-            # Names such as /dev/fd/3 lead to no path, and folders of devices are no place for files.
+            # Names such as /dev/fd/3 do not resolve to a path, and device folders are unsuitable for drafts.
             return cls.apart(target)
         file = Path(os.path.realpath(target))
         path, lock = _empty_file(file.parent, file.suffix)
@@ -83,12 +83,12 @@ class Draft:
 
     @classmethod
     def apart(cls, target: Path) -> Draft:
-        """Make an empty draft in the folder of temporary files."""
+        """Make an empty draft in the temporary folder."""
         path, lock = _empty_file(Path(tempfile.gettempdir()), target.suffix)
         return cls(path, target, lock)
 
     def publish(self) -> None:
-        """Make the target what the draft is."""
+        """Replace the target with the draft."""
         found = _found_at(self.target)
         if found is None:
             os.chmod(self.path, 0o666 & ~_umask())
@@ -99,13 +99,13 @@ class Draft:
             self._write_into(found)
 
     def discard(self) -> None:
-        """Delete the draft if it is still there."""
+        """Delete the draft if it still exists."""
         self.path.unlink(missing_ok=True)
         if self.lock is not None:
             self.lock.close()
 
     def _takes_after(self, found: os.stat_result) -> bool:
-        """Give the draft the owner and the permissions of a file; False if we may not."""
+        """Give the draft the owner and the permissions of a file; False if that is not permitted."""
         own = self.path.stat()
         if (own.st_uid, own.st_gid) != (found.st_uid, found.st_gid):
             try:
@@ -116,7 +116,7 @@ class Draft:
         return True
 
     def _write_into(self, found: os.stat_result) -> None:
-        """Write the content into the target; a file is not emptied before there is room for all of it."""
+        """Write the content into the target; a file is truncated only once the disk has space for all of it."""
         is_file = stat.S_ISREG(found.st_mode)
         if is_file:
             _make_room(self.target, found.st_size, self.path.stat().st_size)
@@ -127,13 +127,13 @@ class Draft:
 
 
 def is_stream(target: Path) -> bool:
-    """Whether a target takes content and does not hold it: a device or a FIFO."""
+    """Whether a target passes its content on and does not store it: a device or a FIFO."""
     found = _found_at(target)
     return found is not None and not stat.S_ISREG(found.st_mode)
 
 
 def _found_at(target: Path) -> os.stat_result | None:
-    """What is at a target, links followed; None if nothing is there."""
+    """Return the status of a target, links followed; None if it does not exist."""
     try:
         return target.stat()
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def _refuse_unwritable(target: Path, found: os.stat_result) -> None:
 
 
 def _empty_file(folder: Path, suffix: str) -> tuple[Path, IO[bytes] | None]:
-    """Make a file in a folder that only we can read, and lock it where there are locks."""
+    """Make a file in a folder, readable only by its owner, and lock it if the system has locks."""
     _remove_abandoned(folder)
     handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=suffix, dir=folder)
     if fcntl is None:
@@ -163,7 +163,7 @@ def _empty_file(folder: Path, suffix: str) -> tuple[Path, IO[bytes] | None]:
 
 @cache
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the drafts that killed processes left in a folder, once in a process: folders may be large."""
+    """Remove the drafts that killed processes left in a folder, once per process because folders may be large."""
     if fcntl is None:
         return
     with suppress(OSError):
@@ -180,14 +180,14 @@ def _remove_if_abandoned(draft: Path) -> None:
 
 
 def _umask() -> int:
-    """The permissions that new files do not get. One can only ask for them by setting them."""
+    """Return the permissions that new files lack. They can only be read by setting them."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def _make_room(file: Path, before: int, after: int) -> None:
-    """Make a file longer before it is overwritten, or leave it as it was where there is no room."""
+    """Extend a file before it is overwritten, or leave it unchanged if the disk is full."""
     try:
         with file.open("ab") as end:
             end.write(bytes(max(after - before, 0)))

@@ -1,4 +1,4 @@
-"""Public names that are imported on first use, so that importing the package is quick."""
+"""Import public names on first use, so that importing the package is quick."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def import_on_use(module: str) -> tuple[Callable[[str], Any], list[str]]:
-    """Make ``__getattr__`` and ``__all__`` of a module from its imports under ``if TYPE_CHECKING``.
+    """Return ``__getattr__`` and ``__all__`` of a module from its imports under ``if TYPE_CHECKING``.
 
-    Type checkers read these imports, so they are the only list of the public names. A submodule of the module itself
-    can be imported there, too; it is not in ``__all__``.
+    Type checkers also read these imports, so the public names are listed only once. Submodules of the module itself can
+    be imported there, too; they are not in ``__all__``.
     """
     spec: Any = sys.modules[module].__spec__
     blocks = [block.body for block in ast.parse(spec.loader.get_source(module)).body if isinstance(block, ast.If)]

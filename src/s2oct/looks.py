@@ -1,28 +1,28 @@
-"""What every picture of a tree has in common, drawn or on a page: the colours of classes and the names of branches."""
+"""Shared appearance of tree pictures, plotted or on a page: class colours and branch names."""
 
 from __future__ import annotations
 
 import re
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933")
-"""Okabe and Ito's colours, which colour-blind people can distinguish, with olive for yellow; seven, then repeated."""
+"""Okabe and Ito's colours, distinguishable for colour-blind readers, with olive for yellow; repeated after seven."""
 
 IF_SO, OTHERWISE = "if so", "otherwise"
-"""The branches of a split. Classes of surveys are often called yes and no or true and false, so branches are not."""
+"""Names of the branches of a split; not yes and no or true and false, which are common class names."""
 
 MOST_LEVELS = 5
-"""A picture names at most this many levels of a set."""
+"""Maximum number of levels of a set that a picture names."""
 
 _LEVEL = r"(?:'(?:[^']|'(?!, |\)))*'|[^ ',()][^,()]*)"
 
 
 def class_colour(index: int) -> str:
-    """Colour of a class."""
+    """Return the colour of a class."""
     return CLASS_COLOURS[index % len(CLASS_COLOURS)]
 
 
 def text_on(colour: str) -> str:
-    """White or nearly black, whichever is easier to read on a colour such as ``#0072B2``."""
+    """Return white or nearly black, whichever is easier to read on a colour such as ``#0072B2``."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -30,7 +30,7 @@ def text_on(colour: str) -> str:
 
 
 def short_sets(rule: str) -> str:
-    """Shorten the sets of a rule that have many levels; a level with commas or brackets is quoted.
+    """Shorten the sets with many levels in a rule; a level with commas or brackets is quoted.
 
     Examples
     --------

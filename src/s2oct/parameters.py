@@ -1,6 +1,6 @@
-"""The parameters of the classifiers in one table, which validation, the command line and the page read.
+"""The classifiers' parameters in one table, shared by validation, the command line and the page.
 
-It imports nothing that takes long, so that a wrong parameter is refused at once.
+The module avoids slow imports, so an invalid parameter is refused immediately.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from s2oct.trees.topology import MAX_DEPTH
 from s2oct.wording import alternatives, brief
 
 MOST_JOBS = max(256, os.cpu_count() or 1)
-"""Most threads that can be asked for."""
+"""Maximum number of threads."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A range of numbers: which they are, in words and as a test, and whether only whole numbers are meant."""
+    """A range of numbers, described in words and as a test; optionally of integers only."""
 
     text: str
     holds: Callable[[float], bool]
     whole: bool = False
 
     def admits(self, value: Any) -> bool:
-        """Whether a value is a number of the range; booleans are no numbers."""
+        """Whether a value is a number in the range; booleans do not count as numbers."""
         kind = numbers.Integral if self.whole else numbers.Real
         return isinstance(value, kind) and not isinstance(value, bool) and self.holds(_as_float(value))
 
     def read(self, name: str, value: Any) -> Any:
-        """The number as an int or a float; anything else is refused under the name that the user knows."""
+        """Return the number as an int or a float; refuse anything else, under the user's name for the parameter."""
         if not self.admits(value):
             raise InvalidProblem(f"Expected {name} to be {self.text}, got {brief(value)}.")
         return int(value) if self.whole else _as_float(value)
 
     def of_text(self, text: str) -> Any:
-        """The number that a text spells, or None if it spells no number of the range."""
+        """Parse a number from text; None if the text is not a number in the range."""
         try:
             number = int(text) if self.whole else float(text)
         except ValueError:
@@ -49,7 +49,7 @@ class Number:
 
 
 def _as_float(value: Any) -> float:
-    """A number as a float; a whole number beyond all floats is infinite."""
+    """Convert a number to a float; an integer too large for a float becomes infinite."""
     try:
         return float(value)
     except OverflowError:
@@ -57,7 +57,7 @@ def _as_float(value: Any) -> float:
 
 
 def whole_from(least: int, most: float = math.inf) -> Number:
-    """The whole numbers between two numbers."""
+    """Return the range of integers from ``least`` to ``most``."""
     bounds = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
     return Number(f"a whole number {bounds}", lambda number: least <= number <= most, whole=True)
 
@@ -70,7 +70,7 @@ BETWEEN_ZERO_AND_ONE = Number("a number between 0 and 1", lambda number: 0 < num
 
 @dataclass(frozen=True)
 class Other:
-    """Objects that only Python can pass: what they are, and whether a value is one."""
+    """Objects that can be passed only in Python: a description and a test."""
 
     texts: tuple[str, ...]
     holds: Callable[[Any], bool]
@@ -85,19 +85,19 @@ class Parameter:
     name : str
     default : object
     help : str
-        What it does, in one line.
+        Its effect, in one line.
     number : Number, optional
-        The numbers that it can be.
+        The numbers that it accepts.
     words : tuple of str and None
-        The words that it can be; None is written none where only texts can be given.
+        The words that it accepts; where only text can be entered, None is written none.
     other : Other, optional
-        What else it can be in Python. Where this depends on the table, anything passes here.
+        Other objects that it accepts in Python. If that depends on the table, any object passes here.
     option : str, optional
-        Its option of the command line, without the dashes; the command line has no others.
+        Its command-line option, without the dashes; None if the command line does not have it.
     called : str, optional
-        What the page calls it; the form of the page has no others.
+        Its name on the page; None if the form does not have it.
     text_default : str, optional
-        The default where only texts can be given, if it is another one.
+        The default where only text can be entered, if it differs.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Parameter:
     text_default: str | None = None
 
     def read(self, value: Any) -> Any:
-        """A value as the fit takes it: None for "auto" in place of a number. Other values are refused."""
+        """Convert a value for the fit: None for "auto" in place of a number. Invalid values are refused."""
         if (value is None or isinstance(value, str)) and value in self.words:
             return None if value == "auto" and self.number is not None else value
         if self.number is not None and self.number.admits(value):
@@ -121,7 +121,7 @@ class Parameter:
         raise InvalidProblem(f"Expected {self.name} to be {self._expected(repr)}, got {brief(value)}.")
 
     def read_text(self, text: str, called: str) -> Any:
-        """The value that a text spells, as Python would pass it; ``called`` is what messages call the parameter."""
+        """Parse a value from text, as Python would pass it; ``called`` is the parameter's name in messages."""
         plain = text.strip().lower()
         word = None if plain == "none" else plain
         if word in self.words:
@@ -133,7 +133,7 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that a text can be."""
+        """The words that can be entered as text."""
         return tuple(map(_spelled, self.words))
 
     @property
@@ -144,7 +144,7 @@ class Parameter:
         return f"{self.default:g}" if isinstance(self.default, float) else _spelled(self.default)
 
     def _expected(self, written: Callable[[Any], str]) -> str:
-        """What the parameter can be, with words as they are written in Python or in a text."""
+        """Describe the accepted values, with words written as in Python or as in text."""
         number = () if self.number is None else (self.number.text,)
         other = () if self.other is None or written is _spelled else self.other.texts
         return alternatives([*map(written, self.words), *number, *other])
@@ -292,27 +292,27 @@ PARAMETERS: Mapping[str, Parameter] = {
         Parameter("mu", 0.005, "Width of the gap between the sides of a split.", BETWEEN_ZERO_AND_ONE),
     )
 }
-"""Every parameter of `S2OCTClassifier` and `OCTHClassifier`, those that most users change first."""
+"""All parameters of `S2OCTClassifier` and `OCTHClassifier`, the most commonly changed first."""
 
 OPTIONS = tuple(parameter for parameter in PARAMETERS.values() if parameter.option is not None)
-"""The parameters that the command line offers."""
+"""The parameters with a command-line option."""
 
 FIELDS = {parameter.name: parameter for parameter in PARAMETERS.values() if parameter.called is not None}
 """The parameters in the form of the page."""
 
 
 def checked(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a classifier as its fit takes them; the first that cannot be used is refused.
+    """Validate the parameters of a classifier and convert them for its fit; refuse the first invalid one.
 
     Parameters
     ----------
     params : mapping of str to object
-        As ``get_params(deep=False)`` gives them.
+        As returned by ``get_params(deep=False)``.
 
     Returns
     -------
     dict
-        The same names. Where "auto" stands for a number, it is None.
+        The same names. An "auto" in place of a number becomes None.
     """
     found = {name: PARAMETERS[name].read(value) for name, value in params.items()}
     check_together(found)
@@ -320,7 +320,7 @@ def checked(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_together(params: Mapping[str, Any], called: Callable[[str], str] = str) -> None:
-    """Refuse parameters that contradict each other, under the names by which ``called`` calls them."""
+    """Refuse parameters that contradict each other; ``called`` maps parameters to their names in messages."""
     least = params.get("min_rows_per_leaf", 1)
     has_guide = params.get("guide", "auto") is not None and params.get("guide_weight") != 0
     if least > 1 and not has_guide:

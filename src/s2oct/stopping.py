@@ -1,7 +1,7 @@
-"""When work ends: a clock, deadlines, and requests to stop.
+"""The end of work: a clock, deadlines, and requests to stop.
 
-A request to stop is any callable that returns True once the work should end. It is asked often, from any thread.
-Ctrl-C, a button on a page and a callback of scikit-learn are examples. Below the estimators they are all alike.
+A request to stop is any callable that returns True once the work should end. It is polled often, from any thread.
+Ctrl-C, a button on a page and a scikit-learn callback are examples. Below the estimators all are treated alike.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _read: Callable[[], float] = time.monotonic
 
 
 def now() -> float:
-    """Seconds on the clock that every fit reads. It never goes back, and tests may set another one."""
+    """Return the seconds on the clock of all fits. It never goes back, and tests can replace it."""
     return _read()
 
 
@@ -29,11 +29,11 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment (of `now`) at which work ends, or sooner if ``stop`` returns True.
+    """A time (of `now`) at which work ends, or earlier if ``stop`` returns True.
 
-    A deadline remembers whether it has cut any work short for lack of time. All deadlines derived from one another, or
-    from one `Clock`, share this memory. Ask it, not the time, why work ended: work may end before the limit because its
-    next step would not have finished.
+    A deadline records whether it has cut any work short for lack of time. All deadlines derived from one another, or
+    from one `Clock`, share this record. Use `has_cut`, not the time, to find out why work ended: work may end early
+    because its next step would have overrun the limit.
     """
 
     at: float
@@ -42,32 +42,32 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float, stop: Stop = never) -> Deadline:
-        """The deadline that is some seconds from now."""
+        """Return the deadline ``seconds`` from now."""
         return cls(now() + seconds, stop)
 
     @property
     def passed(self) -> bool:
-        """Whether to end now. Ask only if there is work left: a deadline that has passed counts as having cut it."""
+        """Whether to end now. Call it only with work left, because a passed deadline is recorded as a cut."""
         if now() > self.at:
             self.note_cut()
             return True
         return self.stop()
 
     def allows(self, seconds: float) -> bool:
-        """Whether a step of that many seconds ends in time. A step that is left out for lack of time counts as cut."""
+        """Whether a step of ``seconds`` would end in time. If it would not, a cut is recorded."""
         if self.seconds_left >= seconds:
             return True
         self.note_cut()
         return False
 
     def note_cut(self) -> None:
-        """Remember that work was left unfinished for lack of time; a request to stop is another reason."""
+        """Record that work was cut short for lack of time, unless a request to stop was the reason."""
         if not self.stop():
             self._cut.set()
 
     @property
     def has_cut(self) -> bool:
-        """Whether this deadline, or one that shares its memory, has cut any work short."""
+        """Whether this deadline, or one that shares its record, has cut any work short."""
         return self._cut.is_set()
 
     @property
@@ -77,15 +77,15 @@ class Deadline:
         return min(left, 0.0) if self.stop() else left
 
     def sooner(self, seconds: float) -> Deadline:
-        """The same deadline, some seconds earlier: for work that cannot be left in the middle."""
+        """Return a deadline ``seconds`` earlier, for work that cannot be interrupted."""
         return replace(self, at=self.at - seconds)
 
     def within(self, seconds: float) -> Deadline:
-        """The same deadline, or the one some seconds from now if that is sooner."""
+        """Return this deadline, or the one ``seconds`` from now if that is earlier."""
         return replace(self, at=min(self.at, now() + seconds))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process has another clock and sees neither the request to stop nor the memory: it gets seconds."""
+        """Pickle the seconds left: another process has its own clock and does not see the request or the record."""
         return Deadline.after, (self.seconds_left,)
 
 
@@ -94,18 +94,18 @@ NO_DEADLINE = Deadline(float("inf"))
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one fit: when it began, how long it may take, and whether it was asked to stop.
+    """The time of one fit: its start, its limit, and requests to stop.
 
     Attributes
     ----------
     limit : float
-        Seconds that the fit may take.
+        Time limit of the fit, in seconds.
     stop : callable
-        Whether somebody asked the fit to stop.
+        Whether a stop was requested.
     began : float
-        The moment (of `now`) at which the fit began.
+        The time (of `now`) at which the fit began.
     reserve : float
-        The last seconds of the limit, in which the fit brings its result into its final form and looks for no other.
+        Seconds at the end of the limit in which the fit only finishes its result and does not search.
     """
 
     limit: float
@@ -116,11 +116,11 @@ class Clock:
     _cut: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def anew(self) -> Clock:
-        """The same clock for another stage of the fit, with no cut on record."""
+        """Return the same clock for another stage of the fit, without recorded cuts."""
         return replace(self, _cut=threading.Event())
 
     def interrupt(self) -> None:
-        """Ask the fit to stop, from inside it: a solver caught a Ctrl-C, which did not reach the fit."""
+        """Request a stop from inside the fit, because a solver caught a Ctrl-C that did not reach the fit."""
         self._interrupted.set()
 
     @property
@@ -134,12 +134,12 @@ class Clock:
         return max(self.limit - self.reserve - self.elapsed, 0.0)
 
     def stopped(self) -> bool:
-        """Whether the fit was asked to stop."""
+        """Whether a stop was requested."""
         return self._interrupted.is_set() or self.stop()
 
     @property
     def is_over(self) -> bool:
-        """Whether the limit is reached or the fit was asked to stop. Ask only if there is work left."""
+        """Whether the limit is reached or a stop was requested. Call it only with work left."""
         if self.stopped():
             return True
         if self.seconds_left <= 0:
@@ -149,9 +149,9 @@ class Clock:
 
     @property
     def has_cut(self) -> bool:
-        """Whether the limit has cut any work short since the clock was made, or made `anew`."""
+        """Whether the limit has cut any work short since the clock was created, or `anew` was called."""
         return self._cut.is_set()
 
     def deadline(self, seconds: float = float("inf")) -> Deadline:
-        """The end of the fit, or some seconds from now if that is sooner."""
+        """Return the end of the fit, or the time ``seconds`` from now if that is earlier."""
         return Deadline(min(self.began + self.limit - self.reserve, now() + seconds), self.stopped, self._cut)

@@ -1,3 +1,3 @@
-"""The version, in one place that every room can import."""
+"""The version, in one place that every module can import."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""Numbers and lists as sentences have them, for messages, the console and pages alike."""
+"""Numbers and lists formatted for sentences in messages, on the console and on pages."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import unicodedata
 from collections.abc import Sequence
 
 _LARGEST_WRITTEN_OUT = 1e15
-"""From here on a float has no digits after the decimal point, and its last digits before it mean nothing."""
+"""From this size, a float has no digits after the decimal point, and its last digits are meaningless."""
 _MOST_DECIMALS = 12
 
 
 def count(number: float) -> str:
-    """A whole number with thousands apart."""
+    """Format an integer with thousands separators."""
     return f"{int(number):,}"
 
 
 def amount(value: float, digits: int = 4) -> str:
-    """A number to some digits, with thousands apart and without an exponent: 21,870 and 0.0123."""
+    """Format a number to ``digits`` digits, with thousands separators and no exponent: 21,870 and 0.0123."""
     size = abs(value)
     if not math.isfinite(size) or size >= _LARGEST_WRITTEN_OUT:
         return f"{value:.{digits}g}"
@@ -30,17 +30,17 @@ def amount(value: float, digits: int = 4) -> str:
 
 
 def percentage(share: float, digits: int = 0) -> str:
-    """A share in percent: 81 %."""
+    """Format a share in percent: 81 %."""
     return f"{100 * share:.{digits}f} %"
 
 
 def plural(number: float, noun: str, nouns: str | None = None) -> str:
-    """A number with its noun: 1 row, 2 rows; ``nouns`` is the plural where it does not end with s alone."""
+    """Format a number with its noun: 1 row, 2 rows; ``nouns`` is an irregular plural."""
     return f"{amount(number)} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def printable(text: object) -> str:
-    r"""A name on one line and without characters that steer a terminal: a line end is \n, an escape is \x1b."""
+    r"""Escape line ends and terminal control characters in a name: a line end is \n, an escape is \x1b."""
     return "".join(c if _is_harmless(c) else c.encode("unicode_escape").decode() for c in str(text))
 
 
@@ -49,19 +49,19 @@ def _is_harmless(character: str) -> bool:
 
 
 def listed(items: Sequence[str]) -> str:
-    """Items in a sentence: a, b and c."""
+    """Join items with "and": a, b and c."""
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def alternatives(items: Sequence[str]) -> str:
-    """Items of which one is meant: a, b or c."""
+    """Join items with "or": a, b or c."""
     return " or ".join([part for part in (", ".join(items[:-1]), *items[-1:]) if part])
 
 
 def brief(value: object, most: int = 60) -> str:
-    """A value on one line as Python writes it, cut where it is long; some numbers have more digits than it writes."""
+    """Return the repr of a value on one line, truncated if long; Python refuses to write very long integers."""
     try:
         text = repr(value)
     except ValueError:
@@ -72,5 +72,5 @@ def brief(value: object, most: int = 60) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds with as many decimals as matter."""
+    """Format seconds with as many decimals as are useful."""
     return f"{seconds:,.{1 if seconds >= 0.1 else 2}f} s"

@@ -1,1 +1,1 @@
-"""A local page for people who do not program: load a table, say what is known, watch the fit, take results away."""
+"""A local page for users who do not program: load a table, enter what is known, watch the fit, save the results."""

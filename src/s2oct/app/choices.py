@@ -1,4 +1,4 @@
-"""The user's choices on the page, what is wrong with them, and the same as a command."""
+"""The user's choices on the page, complaints about them, and the equivalent command."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
 
 NO_TOTALS, BY_CLASS, GRID, UPLOADED = FORMS = ("none", "classes", "grid", "file")
-"""Ways to give totals: not at all, so that they are estimated, class by class, typed by domain, or in a file."""
+"""Modes of totals: estimated, given by class, typed by domain, or in a file."""
 
 TYPED_TOTALS = "typed-totals.csv"
-"""What the table of totals that were typed is called."""
+"""Name of the table of typed totals."""
 
 PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.ENCODE_CATEGORIES: "choose categories or levels in order as its treatment",
@@ -52,16 +52,16 @@ PHRASES = {remedy: remedy.value for remedy in Remedy} | {
     Remedy.COUNT_ROWS: "say whether the totals count the unlabeled rows or all rows",
     Remedy.NAME_BOTH_CLASSES: "one class is enough if a total says how many of the other rows are of another class",
 }
-"""Each remedy in terms of the page."""
+"""Text of each remedy on the page."""
 
 
 def in_terms_of_the_page(message: str) -> str:
-    """Word a message with what the page has as its remedies; a plain sentence has none."""
+    """Phrase a message with the page's remedies; a plain sentence has none."""
     return message.worded(PHRASES) if isinstance(message, Message) else message
 
 
 def worded(error: BaseException) -> str:
-    """What an error says, in terms of the page."""
+    """Return the text of an error, with the page's remedies."""
     if isinstance(error, InvalidTable):
         return in_terms_of_the_page(error.message)
     if isinstance(error, OSError) and not isinstance(error, InvalidProblem):
@@ -73,26 +73,26 @@ def worded(error: BaseException) -> str:
 
 @dataclass
 class Complaints:
-    """Collects what is wrong, each with its field.
+    """Collects complaints about fields.
 
     Attributes
     ----------
     found : list of dict
-        The complaints: field, message, names of remedies and, where there is one, the column.
+        The complaints: field, message, names of remedies and, if applicable, the column.
     """
 
     found: list[dict[str, Any]] = field(default_factory=list)
 
     @contextmanager
     def at(self, name: str) -> Iterator[None]:
-        """Keep what the block refuses as a complaint at a field, or at the columns that it is about."""
+        """Record errors of the block as complaints about a field or about the affected columns."""
         try:
             yield
         except (S2OCTError, OSError, MemoryError, RecursionError) as error:
             self.add(name, error)
 
     def add(self, name: str, error: BaseException) -> None:
-        """Keep an error as complaints."""
+        """Record an error as complaints."""
         if isinstance(error, InvalidColumns):
             for problem in error.problems:
                 self.add(name, problem)
@@ -110,12 +110,12 @@ class Complaints:
 
 
 class Malformed(InvalidProblem):
-    """A request that the page itself would not send."""
+    """A request that the page itself would never send."""
 
 
 @dataclass(frozen=True)
 class TotalChoices:
-    """What is known about totals, as typed; a row has the cells of a domain, and a text for each class."""
+    """Totals as typed by the user; a row has the cells of a domain, and a text for each class."""
 
     form: str = NO_TOTALS
     of_all: bool = False
@@ -127,19 +127,19 @@ class TotalChoices:
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
-        """The columns that divide the rows, if totals are by domain or to be estimated by domain."""
+        """The domain columns, if totals are given or estimated by domain."""
         return (self.by,) if self.form in (NO_TOTALS, GRID, UPLOADED) and self.by else ()
 
     @property
     def is_typed(self) -> bool:
-        """Whether any total is typed that is to be typed."""
+        """Whether any total was typed, or the chosen mode needs none."""
         rows = {BY_CLASS: (self.amounts,), GRID: tuple(amounts for _, amounts in self.rows)}.get(self.form)
         return rows is None or any(text.strip() for amounts in rows for text in amounts.values())
 
 
 @dataclass(frozen=True)
 class PageChoices:
-    """Everything that a user chose on the page."""
+    """All choices of a user on the page."""
 
     dialect: Dialect = field(default_factory=Dialect)
     sheet: str | None = None
@@ -152,11 +152,11 @@ class PageChoices:
     rule_columns: tuple[str, ...] = ()
 
     def with_role(self, role: str) -> tuple[str, ...]:
-        """The columns that have got a role."""
+        """Return the columns with a role."""
         return tuple(name for name, given in self.roles.items() if given == role and name != self.label)
 
     def table_roles(self) -> Roles:
-        """The roles of the columns; without a label, one that no column has."""
+        """Return the roles of the columns; without a label column, the label is a name that no column has."""
         weights = self.with_role(WEIGHT)
         if len(weights) > 1:
             raise InvalidProblem(f"Expected one column of survey weights, got {list(weights)}.")
@@ -172,7 +172,7 @@ class PageChoices:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the fit."""
+        """Return the parameters of the fit."""
         found = {
             name: parameter.read_text(self.options.get(name, parameter.default_text), f"the {parameter.called}")
             for name, parameter in FIELDS.items()
@@ -181,7 +181,7 @@ class PageChoices:
         return found
 
     def known_totals(self, file: UserFile | None) -> ClassTotals | TotalFiles:
-        """The totals; ``file`` is where those by domain are."""
+        """Return the totals; ``file`` has those by domain."""
         totals = self.totals
         if totals.form in (GRID, UPLOADED):
             if file is None:
@@ -194,7 +194,7 @@ class PageChoices:
         return ClassTotals(() if totals.of_all else given, given if totals.of_all else (), totals.as_shares)
 
     def request(self, table: UserFile, totals: UserFile | None) -> FitRequest:
-        """What a fit to a table is asked for."""
+        """Return the request for a fit to a table."""
         return FitRequest(
             page_source(table, self.dialect, self.sheet),
             self.table_roles(),
@@ -206,7 +206,7 @@ class PageChoices:
 
 
 def write_grid(totals: TotalChoices, file: Path) -> None:
-    """Write totals that were typed by domain as a table: a row for each domain, a column for each class."""
+    """Write totals typed by domain as a table: one row per domain, one column per class."""
     classes = list(dict.fromkeys(name for _, amounts in totals.rows for name in amounts))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -219,7 +219,7 @@ def write_grid(totals: TotalChoices, file: Path) -> None:
 
 
 def read_choices(given: object) -> PageChoices:
-    """Read choices from JSON, and refuse what the page would not send."""
+    """Read choices from JSON; refuse those that the page would never send."""
     entries = _mapping(given, "choices")
     roles = _texts(entries.get("roles"), "roles")
     for role in roles.values():
@@ -308,13 +308,13 @@ def _flag(entries: Mapping[str, Any], name: str) -> bool:
 
 
 def command_line(session: StoredSession, choices: PageChoices, order: Mapping[str, Any]) -> str:
-    """Write the command that gives the same model; files have the names that their user knows."""
+    """Write the command that gives the same model, with the user's file names."""
     totals = order.get("totals_name") or TYPED_TOTALS
     return shlex.join(["s2oct", "fit", session.name, *fit_arguments(choices, totals), "--out", "model.json"])
 
 
 def fit_arguments(choices: PageChoices, totals_name: str) -> list[str]:
-    """The options of `s2oct fit` for these choices."""
+    """Return the options of `s2oct fit` for these choices."""
     columns, totals = _columns(choices), _total_options(choices, totals_name)
     return ["--label", choices.label or "", *columns, *totals, *_dialect_options(choices), *_parameters(choices)]
 

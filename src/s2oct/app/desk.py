@@ -1,4 +1,4 @@
-"""What the page can ask for about sessions and jobs; the routes hand on to it, and nothing here knows HTTP."""
+"""The page's operations on sessions and jobs, called by the routes and independent of HTTP."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from s2oct.wording import brief
 
 _SAME = ("model.json", "report.html", "completed.csv", "completed.parquet", "predict.sql", "predict.R", "tree.svg")
 FILES = {name: name for name in (*_SAME, "estimates.csv", "estimates.parquet")} | {TYPED_TOTALS: "totals.csv"}
-"""Downloads of a job by name, and the file of each; nothing else leaves the folder of a job."""
+"""Downloads of a job by name, with their files; no other file of the job can be downloaded."""
 
 MOST_REPLICATES = 5000
-"""Replicates that estimates may ask for."""
+"""Maximum number of replicates."""
 
 MOST_JOBS = 4
-"""Jobs that run at a time: each has a process of its own, with the table in its memory."""
+"""Maximum number of running jobs: each is a process with the table in memory."""
 
 _LARGEST_NUMBER = 2**31
 
 
 class Busy(S2OCTError, RuntimeError):
-    """As many jobs run as may run at a time."""
+    """The maximum number of jobs is already running."""
 
 
 @dataclass
 class Desk:
-    """Sessions, and the processes that work for them."""
+    """Sessions and their worker processes."""
 
     store: SessionStore
     workforce: Workforce = field(default_factory=Workforce)
     _starting: threading.Lock = field(default_factory=threading.Lock)
 
     def list(self) -> list[dict[str, Any]]:
-        """All sessions, the newest first."""
+        """Return all sessions, the newest first."""
         return [self._line(session) for session in self.store.all()]
 
     def _line(self, session: StoredSession) -> dict[str, Any]:
@@ -56,11 +56,11 @@ class Desk:
         }
 
     def is_running(self, job: StoredJob) -> bool:
-        """Whether a job still works."""
+        """Whether a job is still running."""
         return job.ending is None and self.workforce.is_alive(job)
 
     def open(self, session: StoredSession) -> dict[str, Any]:
-        """Everything that the page needs to show a session."""
+        """Return the state that the page needs to show a session."""
         state = session.state
         jobs = []
         for folder in session.jobs:
@@ -72,7 +72,7 @@ class Desk:
         }
 
     def job_state(self, job: StoredJob) -> dict[str, Any]:
-        """What a job was asked for, how it ended, and which downloads it has."""
+        """Return the order, ending and downloads of a job."""
         order, events = job.order, job.events
         ending = next((event for event in events if event["kind"] == END), None)
         if ending is not None:
@@ -91,7 +91,7 @@ class Desk:
         }
 
     def look(self, session: StoredSession, given: object) -> dict[str, Any]:
-        """Keep the choices of a user, and look at the table in their light."""
+        """Save the user's choices and inspect the table with them."""
         try:
             choices = read_choices(given)
         except Malformed:
@@ -103,7 +103,7 @@ class Desk:
         return look(session, choices)
 
     def start_fit(self, session: StoredSession, given: object) -> dict[str, Any]:
-        """Start a fit, unless there are complaints."""
+        """Start a fit unless there are complaints."""
         view = self.look(session, given)
         if view["complaints"]:
             return {"complaints": view["complaints"]}
@@ -142,11 +142,11 @@ class Desk:
             return {"number": job.folder.name, **self.job_state(job)}
 
     def stop(self, job: StoredJob) -> None:
-        """Ask a job to stop and keep its best tree."""
+        """Request a job to stop and keep its best tree."""
         self.workforce.stop(job)
 
     def result(self, job: StoredJob) -> dict[str, Any]:
-        """The result of a job, with the simpler trees and the assessment if they are there."""
+        """Return the result of a job, with simpler trees and assessment if available."""
         self.workforce.prepare()
         get_ready_for_rows()
         later: dict[str, Any] = {"trees": [], "assessment": None}
@@ -159,7 +159,7 @@ class Desk:
         return dict(found) | {name: read(name) for name in later}
 
     def leaf_rows(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
-        """Rows of a leaf."""
+        """Return rows of a leaf."""
         leaves = asked.get("leaves") or []
         if not isinstance(leaves, list):
             raise Malformed(f"Expected a list of leaves, got {brief(leaves)}.")
@@ -168,7 +168,7 @@ class Desk:
         return rows_of_leaf(rows, job.folder, tree, leaves, first)
 
     def row_path(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
-        """The way of a row, or what is wrong with the question."""
+        """Return the path of a row, or a complaint about the request."""
         tree, cells = _number(asked.get("tree", 0)), asked.get("cells") or {}
         if not isinstance(cells, dict) or not all(isinstance(text, str) for text in cells.values()):
             raise Malformed(f"Expected texts of cells by column, got {brief(cells)}.")

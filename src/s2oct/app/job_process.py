@@ -1,6 +1,6 @@
-"""The process of a job: a fit, estimates or a comparison, and its result as the page shows it.
+"""The process of a job: a fit, estimates or a comparison, and its result for the page.
 
-It imports everything, waits for the folder of its job, does the job, and ends.
+It imports all packages, waits for the folder of its job, runs the job, and ends.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ from s2oct.workflow.encoded_table import EncodedTable, encode_table
 from s2oct.workflow.fitted_table import FittedTable, estimates_table, fit_encoded
 
 EVENTS_A_SECOND, LOOKS_A_SECOND = 4, 20
-"""Most events that a fit writes in a second, and how often its process looks for a request to stop."""
+"""Maximum number of events that a fit writes per second, and number of checks for a request to stop."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ordered:
-    """A job with its session, its order, the choices that it is about, and the request to stop."""
+    """A job with its session, its order, the user's choices, and the request to stop."""
 
     session: StoredSession
     job: StoredJob
@@ -72,28 +72,28 @@ class Ordered:
     stop: threading.Event
 
     def encoded(self) -> EncodedTable:
-        """Read and encode the table of the session, with totals by domain as they were when the job was ordered."""
+        """Read and encode the table of the session, with the totals by domain at the time of the order."""
         self.job.log("stage", stage=READING)
         file = next(self.job.folder.glob("totals.*"), None) if self.choices.totals.form in (GRID, UPLOADED) else None
         totals = None if file is None else UserFile(file, self.order["totals_name"])
         return encode_table(self.choices.request(self.session.table, totals))
 
     def write(self, name: str, view: Any) -> None:
-        """Write what the page shows."""
+        """Write a view for the page."""
         write_whole(self.job.folder / f"{name}.json", json.dumps(view))
 
 
 def main() -> None:
-    """Wait for the folder of a job, and do the job."""
+    """Wait for the folder of a job and run the job."""
     folder = sys.stdin.readline().strip()
     if folder:
         do_job(StoredJob(Path(folder)))
 
 
 def do_job(job: StoredJob) -> None:
-    """Do a job, and let its log end with how it went."""
+    """Run a job and end its log with the outcome."""
     job.write_process()
-    warnings.simplefilter("ignore")  # notes of a fit are part of its result
+    warnings.simplefilter("ignore")  # the notices of a fit are part of its result
     session = StoredSession(job.folder.parents[1])
     try:
         order = job.order
@@ -109,7 +109,7 @@ def do_job(job: StoredJob) -> None:
 
 
 def _watch(file: Path) -> threading.Event:
-    """An event that is set once a file is there, or its folder is gone and nobody can ask for a stop any more."""
+    """Return an event that is set once a file exists, or once its folder is deleted."""
     is_there = threading.Event()
 
     def look() -> None:
@@ -122,7 +122,7 @@ def _watch(file: Path) -> threading.Event:
 
 
 def run_fit(ordered: Ordered) -> None:
-    """Fit the tree; show it as soon as it is there, then write what takes longer."""
+    """Fit the tree, show it at once, then write the slower results."""
     job, folder = ordered.job, ordered.job.folder
     encoded = ordered.encoded()
     with FitReporter(job, encoded) as reporter:
@@ -143,7 +143,7 @@ def run_fit(ordered: Ordered) -> None:
 
 
 class FitReporter:
-    """Writes stages, costs and the best tree of a fit to the log of its job, a few times a second at most."""
+    """A listener that writes stages, costs and the best tree to the log of a job, at most a few times a second."""
 
     def __init__(self, job: StoredJob, encoded: EncodedTable) -> None:
         self._job, self._encoded = job, encoded
@@ -157,19 +157,19 @@ class FitReporter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Nobody waits for the thread: what it still writes is no better than the result that follows.
+        # The thread is not joined: anything it still writes is superseded by the result.
         self._over.set()
 
     def stage(self, name: str) -> None:
-        """Note a part of the work."""
+        """Record the stage."""
         self._job.log("stage", stage=name)
 
     def progress(self, moment: Moment) -> None:
-        """Note a cost."""
+        """Record a cost."""
         self._moment = moment
 
     def found(self, tree: ObliqueTree) -> None:
-        """Note a tree that is better than all before."""
+        """Record a tree that is better than all before."""
         self._tree = tree
 
     def _write_often(self) -> None:
@@ -191,7 +191,7 @@ class FitReporter:
 
 
 def tree_view(rows: FittedRows, number: int, folder: Path) -> dict[str, Any]:
-    """A tree as the page draws it; what single rows need of it is kept in a folder under its number."""
+    """Return a tree for drawing; store the part needed for single rows in a folder under its number."""
     tree, root = rows.tree, pruned(rows.tree)
     cards = {leaf.node: card for leaf, card in zip(root.leaves, describe_leaves(rows), strict=True)}
     np.savez(
@@ -216,7 +216,7 @@ def tree_view(rows: FittedRows, number: int, folder: Path) -> dict[str, Any]:
 
 
 def path_view(path: SimplicityPath, rows: FittedRows, folder: Path) -> list[dict[str, Any]]:
-    """The trees from the simplest to the richest; the fitted one is where it belongs, and has the number 0."""
+    """Return the trees from the simplest to the richest, including the fitted one with number 0."""
     return [
         tree_view(replace(rows, tree=step.tree), 0 if step is path.fitted else number, folder)
         | {
@@ -235,7 +235,7 @@ def path_view(path: SimplicityPath, rows: FittedRows, folder: Path) -> list[dict
 
 
 def result_view(fitted: FittedTable, rows: FittedRows) -> dict[str, Any]:
-    """What the page shows of a fit beside its tree."""
+    """Return the page's view of a fit, except its tree."""
     clf, known, names = fitted.classifier, fitted.encoded.known, rows.class_names
     certificate, depth = clf.certificate_, rows.tree.topology.depth
     used = np.flatnonzero(clf.tree_.omega.any(axis=0)).tolist()
@@ -264,7 +264,7 @@ def result_view(fitted: FittedTable, rows: FittedRows) -> dict[str, Any]:
 
 
 def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
-    """Write the files that other programs use: the completed table, SQL, R, and the picture."""
+    """Write the files for other programs: the completed table, SQL, R, and the picture."""
     suffix = ".parquet" if fitted.table.source.is_parquet else ".csv"
     write_table(folder / f"completed{suffix}", fitted.completed(), fitted.table.source.dialect)
     write_whole(folder / "predict.sql", query_of(model, "data", "sqlite") + "\n")
@@ -275,7 +275,7 @@ def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
 
 
 def assess_trees(clf: S2OCTClassifier, rows: FittedRows, ordered: Ordered) -> bool:
-    """Show simpler trees, then how often each tree is expected to be right; whether nobody stopped it."""
+    """Show simpler trees, then the expected accuracy of each tree; return whether it was completed."""
     job, stop = ordered.job, ordered.stop.is_set
 
     def show_trees(path: SimplicityPath) -> None:
@@ -301,7 +301,7 @@ def assess_trees(clf: S2OCTClassifier, rows: FittedRows, ordered: Ordered) -> bo
 
 
 def assessment_view(found: Assessment) -> dict[str, Any]:
-    """What the page shows of an assessment."""
+    """Return the page's view of an assessment."""
     by_class = ("recall", "recall_se", "precision", "precision_se")
     return {
         "accuracy": found.accuracy,
@@ -321,7 +321,7 @@ def assessment_view(found: Assessment) -> dict[str, Any]:
 
 
 def run_estimates(ordered: Ordered) -> None:
-    """Repeat the fit, estimate how many rows of each class the domains have, and write the table."""
+    """Repeat the fit, estimate the number of rows of each class by domain, and write the table."""
     job, folder, order = ordered.job, ordered.job.folder, ordered.order
     encoded = ordered.encoded()
     job.log("stage", stage="fitting again")
@@ -351,7 +351,7 @@ def run_estimates(ordered: Ordered) -> None:
 
 
 def _plain(value: object) -> object:
-    """A value as JSON has it; None where a number is not known."""
+    """Convert a value to JSON; None for an unknown number."""
     if isinstance(value, str):
         return value
     number = float(value) if isinstance(value, (int, float)) or hasattr(value, "item") else math.nan  # type: ignore[arg-type]
@@ -373,7 +373,7 @@ def run_rivals(ordered: Ordered) -> None:
 
 
 WORK = {"fit": run_fit, "estimates": run_estimates, "rivals": run_rivals}
-"""What each kind of job does."""
+"""The function of each kind of job."""
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Jobs: processes that read an order from a folder and write events and results there.
+"""Jobs: processes that read an order from a folder and write events and results to it.
 
-They outlive the server. Any server finds a job again by what is in its folder.
+They outlive the server. Any server can find a job again from the files in its folder.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ import psutil
 from s2oct.files import write_whole
 
 END = "end"
-"""The kind of the last event; it says how the job ended."""
+"""The kind of the last event, which states how the job ended."""
 
 DONE, STOPPED, FAILED, LOST = "done", "stopped", "failed", "lost"
-"""How jobs end: finished, stopped by the user, refused with a message, or gone without a word."""
+"""Endings of jobs: finished, stopped by the user, refused with a message, or died without a message."""
 
 STARTING, READING = "starting", "reading"
-"""The stages of a job before it works on anything."""
+"""The stages of a job before its actual work."""
 
 STOP_WITHIN = 0.7
-"""Seconds in which a job that was asked to stop should have shown its tree; one without any tree is ended then."""
+"""Seconds within which a stopped job should show its tree; a job without a tree is then killed."""
 
 _BORN_WITHIN = 60.0
-"""Seconds in which a process that this server did not start itself must have written down its id."""
+"""Seconds within which a process started by another server must have recorded its id."""
 
 _POLL = 0.1
-"""Seconds between two looks for new events."""
+"""Seconds between two checks for new events."""
 
 _writing = threading.Lock()
 
 
 @dataclass(frozen=True)
 class StoredJob:
-    """A job by its folder; its events are lines of JSON in a file."""
+    """A job, given by its folder; its events are lines of JSON in a file."""
 
     folder: Path
 
     @property
     def order(self) -> dict[str, Any]:
-        """What the job is to do."""
+        """The order of the job."""
         return dict(json.loads((self.folder / "order.json").read_text(encoding="utf-8")))
 
     @property
     def stop_file(self) -> Path:
-        """A file that asks the job to stop by being there."""
+        """The file whose existence requests the job to stop."""
         return self.folder / "stop"
 
     @property
@@ -64,7 +64,7 @@ class StoredJob:
         return self.folder / "events.jsonl"
 
     def log(self, kind: str, **values: Any) -> None:
-        """Write one event; a writer that was killed may have left half a line, which does not count."""
+        """Write one event; an incomplete line left by a killed writer is ignored."""
         line = json.dumps({"kind": kind, **values}).encode() + b"\n"
         with _writing, self.event_file.open("ab+") as file:
             if file.tell():
@@ -73,7 +73,7 @@ class StoredJob:
             file.write(line)
 
     def events_after(self, number: int) -> list[tuple[int, dict[str, Any]]]:
-        """The events after the one with this number, each with its own number; the first one has number 1."""
+        """Return the events after the one with this number, each with its number, starting at 1."""
         try:
             content = self.event_file.read_bytes()
         except FileNotFoundError:
@@ -92,17 +92,17 @@ class StoredJob:
         return next((event for event in self.events if event["kind"] == END), None)
 
     def has_logged(self, kind: str) -> bool:
-        """Whether there is an event of a kind: a result, or a tree that was found on the way to it."""
+        """Whether an event of a kind was logged, such as a result or an intermediate tree."""
         return any(event["kind"] == kind for event in self.events)
 
     @property
     def has_begun(self) -> bool:
-        """Whether the job has read its table, so that it has something to keep."""
+        """Whether the job has read its table, so that it has work worth keeping."""
         stages = {event["stage"] for event in self.events if event["kind"] == "stage"}
         return bool(stages - {STARTING, READING})
 
     async def stream(self, last: int, notice_death: Callable[[], None]) -> AsyncIterator[str]:
-        """Yield events as server-sent ones until the last; ``notice_death`` ends the log of a job that is gone."""
+        """Yield server-sent events until the last one; ``notice_death`` ends the log of a dead job."""
         quiet = 0
         while True:
             found = self.events_after(last)
@@ -115,17 +115,17 @@ class StoredJob:
             if quiet % 5 == 4:
                 await asyncio.to_thread(notice_death)
             if quiet % 100 == 99:
-                yield ": still here\n\n"  # a connection that is gone is noticed only when something is sent
+                yield ": still here\n\n"  # a lost connection is noticed only when data are sent
             await asyncio.sleep(_POLL)
 
     def write_process(self) -> None:
-        """Write down which process this is; the process of the job calls it."""
+        """Record the id of the current process; called by the process of the job."""
         me = psutil.Process()
         write_whole(self.folder / "process.json", json.dumps({"pid": me.pid, "created": me.create_time()}))
 
     @property
     def process(self) -> psutil.Process | None:
-        """The process, if it runs; a later one with the same number is another."""
+        """The process, if it is running; a later process with the same id does not count."""
         try:
             written = json.loads((self.folder / "process.json").read_text(encoding="utf-8"))
             found = psutil.Process(int(written["pid"]))
@@ -144,7 +144,7 @@ def _event(line: bytes) -> dict[str, Any] | None:
 
 
 class Workforce:
-    """Starts jobs, one process each. One process waits with everything imported, so that a job starts at once."""
+    """Starts jobs, one process each. A spare process with all imports done lets a job start at once."""
 
     def __init__(self) -> None:
         self._spare: subprocess.Popen[bytes] | None = None
@@ -152,14 +152,14 @@ class Workforce:
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
-        """Start the process that waits, unless there is one, or a job that needs the processor more."""
+        """Start the spare process, unless there is one or a job needs the processor."""
         with self._lock:
             is_busy = any(process.poll() is None for process in self._started.values())
             if not is_busy and (self._spare is None or self._spare.poll() is not None):
                 self._spare = _new_process()
 
     def start(self, job: StoredJob) -> None:
-        """Hand a job to the process that waits, or to a new one."""
+        """Pass a job to the spare process or to a new one."""
         with self._lock:
             spare, self._spare = self._spare, None
             process = spare if spare is not None and spare.poll() is None else _new_process()
@@ -172,13 +172,13 @@ class Workforce:
             self._started[job.folder] = process
 
     def notice_death(self, job: StoredJob) -> None:
-        """End the log of a job whose process is gone without a last word."""
+        """End the log of a job whose process died without a final event."""
         if self.is_alive(job) or job.ending is not None:
             return
         job.log(END, how=STOPPED if job.stop_file.exists() else LOST)
 
     def is_alive(self, job: StoredJob) -> bool:
-        """Whether the process of a job runs, whichever server started it."""
+        """Whether the process of a job is running, whichever server started it."""
         started = self._started.get(job.folder)
         if started is not None:
             return started.poll() is None
@@ -187,7 +187,7 @@ class Workforce:
         return time.time() - job.folder.stat().st_mtime < _BORN_WITHIN and job.ending is None
 
     def stop(self, job: StoredJob) -> None:
-        """Ask a job to stop and keep its best tree; a job that cannot, or has shown its result, is ended."""
+        """Request a job to stop and keep its best tree; a job that cannot, or that has shown its result, is killed."""
         job.stop_file.touch()
         if job.has_logged("result") or not job.has_begun:
             self.kill(job)
@@ -199,7 +199,7 @@ class Workforce:
             self.kill(job)
 
     def kill(self, job: StoredJob) -> None:
-        """End the process of a job at once, and say so in its log."""
+        """Kill the process of a job and record that in its log."""
         process = self._started.get(job.folder)
         if process is not None:
             process.kill()
@@ -211,7 +211,7 @@ class Workforce:
         self.notice_death(job)
 
     def close(self) -> None:
-        """Ask all running jobs to keep their best tree, because their user ends the server."""
+        """Request all running jobs to stop and keep their best tree, because the server ends."""
         with self._lock:
             for folder, process in self._started.items():
                 if process.poll() is None and folder.is_dir():
@@ -222,13 +222,13 @@ class Workforce:
 
 
 def _new_process() -> subprocess.Popen[bytes]:
-    """A process that reads the folder of its job; it ends with its input, so that none waits for ever."""
+    """Start a process that reads the folder of its job; it ends with its input, so it cannot wait forever."""
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "s2oct.app.job_process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the server, which then asks the jobs to stop
+        start_new_session=True,  # Ctrl-C is for the server, which then requests the jobs to stop
     )
 
 

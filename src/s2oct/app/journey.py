@@ -1,4 +1,4 @@
-"""What the page shows: columns and totals before a fit, rows and leaves after it."""
+"""Views of the page: columns and totals before a fit, rows and leaves after it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.encoded_table import encode_read
 
 SHOWN_CELLS, MOST_DOMAINS, MOST_CLASSES, SHOWN_COLUMNS = 3, 500, 50, 2000
-"""How many different cells of a column, domains, classes and columns the page gets."""
+"""Maximum numbers of distinct cells of a column, domains, classes and columns on the page."""
 
 SHOWN_ROWS = 25
-"""Rows of a leaf that are shown at a time."""
+"""Number of rows of a leaf shown at a time."""
 
 _SAMPLE = 1000
-"""Rows from which the shown cells come."""
+"""Number of rows from which the shown cells are taken."""
 
 _reading = threading.Lock()
 
 
 def read_table(file: UserFile, dialect: Dialect, sheet: str | None = None) -> tuple[Source, Any]:
-    """Read a table and all its cells once for as long as its user works on it; tables of sessions do not change.
+    """Read a table with all its cells, cached while its user works on it; tables of sessions do not change.
 
-    One table is read at a time: a page that asks again while a large table is read waits for that reading.
+    One table is read at a time: a second request for a large table waits for the first.
     """
     with _reading:
         return _read_once(file, dialect, sheet)
@@ -55,12 +55,12 @@ def _read_once(file: UserFile, dialect: Dialect, sheet: str | None) -> tuple[Sou
 
 
 def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
-    """Look at a table in the light of the choices.
+    """Inspect a table with the user's choices.
 
     Returns
     -------
     dict
-        What the page shows, with ``complaints``; a fit can start if there are none.
+        The page's view, with ``complaints``; a fit can start if there are none.
     """
     complaints = Complaints()
     view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
@@ -89,7 +89,7 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
 
 
 def _parameters() -> list[dict[str, Any]]:
-    """The fields of the form, in English; a field without choices takes any text."""
+    """Return the fields of the form, in English; a field without choices accepts any text."""
     return [
         {
             "name": name,
@@ -103,7 +103,7 @@ def _parameters() -> list[dict[str, Any]]:
 
 
 def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> UserFile | None:
-    """The file of totals by domain, as uploaded, or as typed and written to a folder."""
+    """Return the file of totals by domain, as uploaded, or as typed and written to a folder."""
     if choices.totals.form == UPLOADED:
         return session.totals
     if choices.totals.form != GRID:
@@ -130,7 +130,7 @@ def _dialect_view(source: Source) -> dict[str, Any]:
 def _partly_labeled(
     source: Source, cells: Any, choices: PageChoices, complaints: Complaints
 ) -> PartlyLabeledTable | None:
-    """The table with the roles of its columns; without a label all rows count as unlabeled."""
+    """Return the table with the roles of its columns; without a label column all rows are unlabeled."""
     with complaints.at("label"):
         source.require([] if choices.label is None else [choices.label], "label")
         labels: list[Any] = [None] * cells.num_rows
@@ -147,7 +147,7 @@ def _partly_labeled(
 
 
 def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
-    """Every column with its role and treatment, some of its cells, and what is wrong with it."""
+    """Return every column with its role and treatment, some of its cells, and complaints."""
     known = {name: kind for name, kind in choices.treatment.kinds.items() if name in table.feature_columns}
     orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
     treatment = replace(choices.treatment, kinds=known, orders=orders)
@@ -187,7 +187,7 @@ def _some_cells(cells: Any, dialect: Dialect) -> list[str]:
 
 
 def _likely_label(source: Source, cells: Any) -> str | None:
-    """The column that looks most like labels: with gaps, and words or numbers that come again."""
+    """Return the most likely label column: one with missing values and repeated words or numbers."""
     best, most = None, 0.0
     for name in source.columns:
         texts = read_texts(cells[name], source.dialect)
@@ -213,14 +213,14 @@ def _label_view(table: PartlyLabeledTable) -> dict[str, Any]:
 
 
 def _sizes(table: PartlyLabeledTable) -> dict[str, float]:
-    """What totals of the whole table divide: its rows or their weights, all and unlabeled."""
+    """Return the number or weight of all rows and of the unlabeled rows."""
     weights = [1.0] * table.n_rows if table.weights is None else table.weights.tolist()
     free = sum(weight for weight, label in zip(weights, table.labels, strict=True) if label is None)
     return {"all": sum(weights), "unlabeled": free}
 
 
 def _domains(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
-    """The domains of the chosen columns, with their rows or weights, all and unlabeled."""
+    """Return the domains of the chosen columns, with the number or weight of all and of unlabeled rows."""
     by = choices.totals.by
     if not by or any(name not in table.cells.column_names for name in by):
         return []
@@ -239,18 +239,18 @@ def _domains(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
 
 
 def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledTable, complaints: Complaints) -> None:
-    """Refuse what a fit would refuse, and what the columns have not said already."""
+    """Record the errors that a fit would raise, except those already recorded for columns."""
     with complaints.at("label"):
         table.refuse_too_many_classes()
     for name in choices.options:
         with complaints.at(f"option:{name}"):
             replace(choices, options={name: choices.options[name]}).parameters()
     if not any(complaint["field"].startswith("option:") for complaint in complaints.found):
-        # Each one alone is right, and this is the only one that another one can contradict.
+        # Each one is valid alone, and this is the only one that can contradict another.
         with complaints.at("option:min_rows_per_leaf"):
             choices.parameters()
     if not choices.totals.is_typed or (choices.totals.form == UPLOADED and session.totals is None):
-        # Still to do, and no mistake: it keeps a fit from starting, and has no message.
+        # Incomplete but not an error: it prevents a fit without a message.
         complaints.found.append({"field": "totals", "message": "", "column": None})
     if any(complaint["field"] != "table" for complaint in complaints.found):
         return
@@ -260,12 +260,12 @@ def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledT
 
 
 def get_ready_for_rows() -> None:
-    """Import in the background what reading a model needs, so that the first row does not wait for it."""
+    """Import the packages for reading a model in the background, so that the first row does not wait for them."""
     threading.Thread(target=import_module, args=("s2oct.output.model_files.file",), daemon=True).start()
 
 
 def rows_of_leaf(table: Any, job: Path, tree: int, leaves: Sequence[int], first: int) -> dict[str, Any]:
-    """Some of the rows that end in a leaf, as they stand in the table."""
+    """Return some rows of a leaf, as they are in the table."""
     ends = _kept(job, tree)["leaf"]
     numbers = np.flatnonzero(np.isin(ends, np.asarray(leaves, dtype=np.int64)))
     shown = numbers[first : first + SHOWN_ROWS]
@@ -283,7 +283,7 @@ def rows_of_leaf(table: Any, job: Path, tree: int, leaves: Sequence[int], first:
 
 
 def row_path(source: Source, job: Path, tree: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The way of a row through the rules of a tree.
+    """Return the path of a row through the rules of a tree.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The HTTP server of the page: who may ask, the routes, and starting it."""
+"""The HTTP server of the page: access control, routes, and startup."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.tables.formats import TooLarge
 
 HOSTS = ("127.0.0.1", "localhost")
-"""Names of this machine under which the page may be opened."""
+"""Host names of this machine for the page."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""The page runs no script and shows no style but its own files, and talks to nobody but its server."""
+"""The page only uses its own scripts and styles, and connects only to its server."""
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": POLICY,
@@ -47,20 +47,20 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""What every answer says, refusals included."""
+"""Headers of every response, including refusals."""
 
 
 MOST_JSON = 2**22
-"""Bytes of a question; the totals of thousands of domains need less."""
+"""Maximum number of bytes of a JSON request; the totals of thousands of domains need less."""
 
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"}
-"""The page's own files by their endings."""
+"""Media types of the page's files, by suffix."""
 
 STATUSES: Mapping[type[Exception], int] = {Malformed: 400, TooLarge: 413, Busy: 429}
-"""What HTTP calls some refusals; the others are 422."""
+"""HTTP status of some refusals; the others are 422."""
 
 DOWNLOAD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
-"""For files that a browser may show: no scripts, and nothing of this server."""
+"""Policy for files that a browser may show: no scripts, and no access to this server."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -71,13 +71,13 @@ def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str],
     Parameters
     ----------
     folder : Path
-        Keeps the sessions.
+        Folder of the sessions.
     table : Path, optional
-        A table to begin with.
+        A table to open first.
     port : int
-        Port of this machine; 0 for any that is free.
+        Port of this machine; 0 for any free port.
     announce : callable
-        Is called with the address of the page once the server listens.
+        Called with the address of the page once the server listens.
     """
     desk = Desk(SessionStore(folder))
     desk.store.sweep()
@@ -90,19 +90,19 @@ def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str],
 
 @dataclass(frozen=True)
 class Guard:
-    """Lets requests through that have the token, a host of this machine and no foreign origin.
+    """Accepts only requests with the token, a host name of this machine and no foreign origin.
 
-    The token is the first part of every path, so that addresses of events, pictures and downloads have it, too, and
-    nothing has to be kept in the browser.
+    The token is the first part of every path. So the addresses of events, pictures and downloads include it, and the
+    browser does not have to store it.
 
     Attributes
     ----------
     app : ASGI application
-        Sees the rest of the path.
+        Receives the rest of the path.
     port : int
         The port of the server.
     token : str
-        What the address of the page begins with.
+        The first part of every path.
     """
 
     app: ASGIApp
@@ -115,11 +115,11 @@ class Guard:
         return f"http://{HOSTS[0]}:{self.port}/{self.token}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Answer or refuse a request."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":  # nothing here speaks WebSocket
+        if scope["type"] != "http":  # WebSocket is not supported
             return
 
         async def send_with_headers(message: Message) -> None:
@@ -138,7 +138,7 @@ class Guard:
         await self.app({**scope, "path": rest, "raw_path": rest.encode()}, receive, send_with_headers)
 
     def refusal(self, headers: Mapping[str, str]) -> str:
-        """Say why a request with these headers is refused; empty if it is not."""
+        """Return the reason for refusing a request with these headers; empty if it is accepted."""
         if headers.get("host") not in {f"{host}:{self.port}" for host in HOSTS}:
             return "Expected the name of this machine as host.\n"
         origin = headers.get("origin")
@@ -149,13 +149,13 @@ class Guard:
         return ""
 
     def _without_token(self, path: str) -> str | None:
-        """The rest of a path that begins with the token; None if it does not."""
+        """Return the path without the token; None if it does not start with the token."""
         first, _, rest = path.removeprefix("/").partition("/")
         return f"/{rest}" if hmac.compare_digest(first.encode(), self.token.encode()) else None
 
 
 def make_app(desk: Desk) -> Starlette:
-    """Make the application; who may ask it is decided by the guard around it."""
+    """Make the application; the guard around it controls access."""
     handlers: dict[Any, Any] = {
         KeyError: _not_there,
         FileNotFoundError: _not_there,
@@ -200,9 +200,9 @@ def _routes() -> list[Route]:
 
 
 def _answer(work: Callable[..., Any], *parts: Callable[[Request], Any], asks: bool = False) -> Endpoint:
-    """An endpoint that answers with what the desk says about parts of the request, and about its question if it asks.
+    """Make an endpoint that calls the desk with parts of the request and, if it ``asks``, with its JSON.
 
-    The desk works in a thread, so that no page waits for another.
+    The desk runs in a thread, so that pages do not wait for each other.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -232,18 +232,18 @@ async def _page(request: Request) -> Response:
 
 
 async def _static(request: Request) -> Response:
-    """A style or script of the page; the style that all pages share is in another package."""
+    """Return a style or script of the page; the shared style is in another package."""
     name = request.path_params["name"]
     return _own_file("static", name) if name != "base.css" else _own_file("templates", name, "s2oct.output")
 
 
 async def _texts(request: Request) -> Response:
-    """The texts of the page in one language."""
+    """Return the texts of the page in one language."""
     return _own_file("texts", request.path_params["name"])
 
 
 async def _upload(request: Request) -> Response:
-    """Make a session of a table."""
+    """Make a session from an uploaded table."""
     _refuse_length(request)
     store, name = _desk(request).store, request.query_params.get("name", "")
     session = await receive_table(store, name, request.stream())
@@ -251,7 +251,7 @@ async def _upload(request: Request) -> Response:
 
 
 async def _totals(request: Request) -> Response:
-    """Take a file of totals."""
+    """Receive a file of totals."""
     _refuse_length(request)
     session = _session(request)
     await receive_totals(session, request.query_params.get("name", ""), request.stream())
@@ -259,7 +259,7 @@ async def _totals(request: Request) -> Response:
 
 
 async def _events(request: Request) -> Response:
-    """The events of a job from some event on, as they come."""
+    """Stream the events of a job, starting after a given event."""
     job, seen, workforce = _job(request), request.headers.get("last-event-id", ""), _desk(request).workforce
     last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0
     stream = job.stream(last, lambda: workforce.notice_death(job))
@@ -267,7 +267,7 @@ async def _events(request: Request) -> Response:
 
 
 async def _download(request: Request) -> Response:
-    """A file of a job, to be kept and not to be shown."""
+    """Return a file of a job as a download."""
     name = request.path_params["name"]
     file = _job(request).folder / FILES[name]
     if not file.is_file():
@@ -277,7 +277,7 @@ async def _download(request: Request) -> Response:
 
 
 def _own_file(folder: str, name: str, package: str = "s2oct.app") -> Response:
-    """A file of the package; names are looked up among those that are there and never joined to a path."""
+    """Return a file of the package; names are looked up among existing files and never joined to a path."""
     found = {entry.name: entry for entry in files(package).joinpath(folder).iterdir()}
     kind = KINDS.get(name.rpartition(".")[2])
     if name not in found or kind is None:
@@ -286,14 +286,14 @@ def _own_file(folder: str, name: str, package: str = "s2oct.app") -> Response:
 
 
 def _refuse_length(request: Request) -> None:
-    """Refuse an upload that says itself that it is too large, before it is sent."""
+    """Refuse an upload whose declared length is too large, before it is sent."""
     said = request.headers.get("content-length", "")
     if said.isascii() and said.isdigit() and int(said) > LIMIT.n_bytes:
         raise TooLarge(f"Expected a file of at most {LIMIT.n_bytes:,} bytes, got {int(said):,}.")
 
 
 async def _question(request: Request) -> Any:
-    """The JSON of a request."""
+    """Return the JSON of a request."""
     content = b""
     async for part in request.stream():
         content += part
@@ -326,10 +326,10 @@ def _broken(request: Request, error: Exception) -> Response:
 
 
 class _Announcing(uvicorn.Server):
-    """Announces its address as soon as it answers."""
+    """A server that announces its address as soon as it responds."""
 
     def __init__(self, guard: Guard, address: str, announce: Callable[[str], None]) -> None:
-        # Streams of events last as long as a page is open: they do not keep the server from ending.
+        # Event streams last as long as a page is open; they must not delay the end of the server.
         super().__init__(
             uvicorn.Config(
                 guard,
@@ -345,7 +345,7 @@ class _Announcing(uvicorn.Server):
         self._address, self._say = address, announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start and announce the address."""
         await super().startup(sockets)
         self._say(self._address)
 

@@ -1,6 +1,6 @@
-"""Sessions as folders, and the files that the page sends.
+"""Sessions as folders, and uploaded files.
 
-A session has a table, its user's choices, and the jobs that were started. Uploads are streamed to disk and bounded.
+A session has a table, the user's choices, and jobs. Uploads are streamed to disk and limited in size.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from s2oct.tables.source import Source
 from s2oct.wording import printable
 
 SUFFIXES = tuple(suffix for suffixes in formats.SUFFIXES.values() for suffix in suffixes)
-"""Endings that say how a table is written; a file with another one is kept as CSV."""
+"""Suffixes of known table formats; a file with another suffix is stored as CSV."""
 
 LIMIT = ReadingLimit(n_bytes=2**30, n_cells=3 * 10**7)
-"""The largest table that the page takes, in every format."""
+"""The largest table that the page accepts, in every format."""
 
 TRIAL = """
 import sys
@@ -45,13 +45,13 @@ Source(Path(sys.argv[1]), limit=LIMIT).whole()
 _ID = re.compile(r"[0-9a-f]{24}")
 _JOB = re.compile(r"\d{1,6}")
 _LONGEST_NAME = 120
-"""Characters of a file's name that are shown."""
+"""Maximum number of characters shown of a file's name."""
 _UPLOADED_WITHIN = 24 * 3600.0
-"""Seconds after which an upload that has not ended is given up."""
+"""Seconds after which an unfinished upload is abandoned."""
 
 
 def usual_folder() -> Path:
-    """Where sessions are kept if nobody says otherwise."""
+    """Return the default folder of sessions."""
     home = Path.home()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
@@ -63,19 +63,19 @@ def usual_folder() -> Path:
 
 
 def shown_name(name: str) -> str:
-    """The last part of the name that a file had; it is shown, and never becomes a path."""
+    """Return the last part of a file's name, for display; it is never used as a path."""
     last = PureWindowsPath(PurePosixPath(name).name).name
     return printable(" ".join(last.split()))[:_LONGEST_NAME] or "table.csv"
 
 
 def suffix_of(name: str) -> str:
-    """The ending under which a file with this name is kept."""
+    """Return the suffix under which a file with this name is stored."""
     lower = name.lower()
     return next((suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if lower.endswith(suffix)), ".csv")
 
 
 class UserFile(NamedTuple):
-    """A file in a folder of the page, and what its user calls it."""
+    """A file in a folder of the page, with the user's name for it."""
 
     path: Path
     called: str
@@ -83,7 +83,7 @@ class UserFile(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredSession:
-    """One session; its folder is named by a random id."""
+    """A session; the name of its folder is a random id."""
 
     folder: Path
 
@@ -94,7 +94,7 @@ class StoredSession:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What is kept of the session beside its files."""
+        """The stored state of the session, in addition to its files."""
         try:
             found = json.loads((self.folder / "session.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -105,7 +105,7 @@ class StoredSession:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its state can be read and its table is there."""
+        """Whether its state is readable and its table exists."""
         try:
             float(self.state["created"])
             return self.table.path.is_file()
@@ -113,12 +113,12 @@ class StoredSession:
             return False
 
     def save(self, **changes: Any) -> None:
-        """Keep some entries of the state."""
+        """Store changed entries of the state."""
         write_whole(self.folder / "session.json", json.dumps(self.state | changes))
 
     @property
     def name(self) -> str:
-        """What the user's file was called."""
+        """The name of the user's file."""
         return str(self.state["name"])
 
     @property
@@ -134,19 +134,19 @@ class StoredSession:
 
     @property
     def jobs(self) -> list[Path]:
-        """Folders of the jobs, in the order in which they were started."""
+        """Folders of the jobs, in starting order."""
         folder = self.folder / "jobs"
         found = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)] if folder.is_dir() else []
         ordered = [path for path in found if (path / "order.json").is_file()]
         return sorted(ordered, key=lambda path: int(path.name))
 
     def job(self, number: str) -> Path:
-        """The folder of a job."""
+        """Return the folder of a job."""
         found = {path.name: path for path in self.jobs}
         return found[number]
 
     def new_job(self, order: Mapping[str, Any]) -> Path:
-        """Make the folder of another job; two pages may do so at once."""
+        """Make the folder of another job; two pages may do so simultaneously."""
         number = int(self.jobs[-1].name) + 1 if self.jobs else 1
         (self.folder / "jobs").mkdir(exist_ok=True)
         while True:
@@ -162,7 +162,7 @@ class StoredSession:
 
 @dataclass(frozen=True)
 class SessionStore:
-    """All sessions, in one folder that only its user can read."""
+    """All sessions, in one folder readable only by its user."""
 
     folder: Path
 
@@ -175,33 +175,33 @@ class SessionStore:
             ) from error
 
     def all(self) -> list[StoredSession]:
-        """Sessions with a table, the newest first."""
+        """Return sessions with a table, the newest first."""
         found = [StoredSession(path) for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
         whole = [session for session in found if session.is_whole]
         return sorted(whole, key=lambda session: float(session.state["created"]), reverse=True)
 
     def get(self, id: str) -> StoredSession:
-        """The session with an id; KeyError if there is none."""
+        """Return the session with an id; KeyError if there is none."""
         session = StoredSession(self.folder / id)
         if not _ID.fullmatch(id) or not session.is_whole:
             raise KeyError(id)
         return session
 
     def sweep(self) -> None:
-        """Delete what is left of uploads that never ended; a young one may be under way at another server."""
+        """Delete the remains of unfinished uploads, except recent ones, which another server may be receiving."""
         for path in self.folder.iterdir():
             is_old = time.time() - path.stat().st_mtime > _UPLOADED_WITHIN
             if _ID.fullmatch(path.name) and is_old and not (path / "session.json").exists():
                 shutil.rmtree(path, ignore_errors=True)
 
     def place(self) -> Path:
-        """Make the folder of a new session, which is no session until it is adopted."""
+        """Make the folder of a new session, which becomes a session when adopted."""
         folder = self.folder / secrets.token_hex(12)
         folder.mkdir(mode=0o700)
         return folder
 
     def adopt(self, folder: Path, name: str) -> StoredSession:
-        """Make a folder with a table a session; ``name`` is what the user's file was called."""
+        """Turn a folder with a table into a session; ``name`` is the name of the user's file."""
         state = {"name": shown_name(name), "created": time.time(), "table": f"table{suffix_of(name)}", "choices": {}}
         write_whole(folder / "session.json", json.dumps(state))
         return StoredSession(folder)
@@ -212,7 +212,7 @@ class SessionStore:
 
 
 def page_source(file: UserFile, dialect: Dialect, sheet: str | None = None) -> Source:
-    """A table of a session, which is never read beyond the limit of the page."""
+    """Return a table of a session, with the page's size limit."""
     return Source(file.path, dialect, limit=LIMIT, sheet=sheet, called=file.called)
 
 
@@ -230,7 +230,7 @@ async def receive_table(store: SessionStore, name: str, parts: AsyncIterator[byt
 
 
 async def receive_totals(session: StoredSession, name: str, parts: AsyncIterator[bytes]) -> None:
-    """Write an uploaded file of totals to a session, in place of an earlier one."""
+    """Write an uploaded file of totals to a session, replacing an earlier one."""
     file = session.folder / f"totals{suffix_of(name)}"
     draft = session.folder / f"totals-draft{suffix_of(name)}"
     try:
@@ -243,7 +243,7 @@ async def receive_totals(session: StoredSession, name: str, parts: AsyncIterator
 
 
 def copy_table(store: SessionStore, table: Path) -> StoredSession:
-    """Make a session of a file of this machine."""
+    """Make a session from a local file."""
     folder = store.place()
     try:
         file = folder / f"table{suffix_of(table.name)}"
@@ -266,7 +266,7 @@ async def _write(file: Path, parts: AsyncIterator[bytes]) -> None:
 
 
 def refuse_upload(file: Path, name: str) -> None:
-    """Refuse a file that cannot be read, and a small file that is a huge table; call it outside the event loop.
+    """Refuse an unreadable file, and a small file with a huge table; call it outside the event loop.
 
     A file that is damaged or empty is refused when it is read.
     """
@@ -284,7 +284,7 @@ def refuse_upload(file: Path, name: str) -> None:
 
 
 def _refuse_what_breaks_its_reader(source: Source) -> None:
-    """Read a file in another process first: damaged files can end the process of a compiled reader without a word."""
+    """Read a file in another process first: damaged files can crash the process of a compiled reader."""
     reader_of(source.format)
     ended = subprocess.run([sys.executable, "-c", TRIAL, str(source.path)], capture_output=True, check=False)
     if ended.returncode not in (0, 1):

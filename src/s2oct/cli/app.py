@@ -28,7 +28,7 @@ COMMANDS = {
     "doctor": "Show versions and solvers or, for a table, the size of its model and what to expect of a fit.",
     "study": "Rerun the paper's experiments, on this machine or on a Dask cluster, and report on them.",
 }
-"""Each command and what it does."""
+"""The commands with their descriptions."""
 
 MODULES = {
     "compare": "fit",
@@ -36,7 +36,7 @@ MODULES = {
     **dict.fromkeys(("predict", "explain", "show", "check"), "models"),
     **dict.fromkeys(("app", "doctor"), "machine"),
 }
-"""Modules of the commands that share one."""
+"""Modules of commands, unless a module has the command's name."""
 
 
 class _PastTyper(Exception):
@@ -48,7 +48,7 @@ class _PastTyper(Exception):
 
 
 class _OnDemand(TyperGroup):
-    """Imports a command when it is called: ``--help`` would wait seconds for the packages of all commands."""
+    """Imports a command when it is called, because ``--help`` would wait seconds for the packages of all commands."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -103,16 +103,16 @@ def _print_version(wanted: bool) -> None:
 def _root(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """Take the options of no command."""
+    """Accept the options without a command."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run a command line and return its exit code."""
     try:
         code = _call(arguments)
         _flush()
     except BrokenPipeError:
-        _give_up_standard_output()  # its reader has stopped reading
+        _give_up_standard_output()  # the reader closed the pipe
         return 0
     except InvalidColumns as error:
         print_failure(all_with_options(error))
@@ -122,7 +122,7 @@ def run(arguments: Sequence[str]) -> int:
     except S2OCTError as error:
         return _fail(str(error))
     except MemoryError:
-        # Its text is about an array or a block of bytes, which does not help a user.
+        # Its text names an array or a block of bytes, which does not help the user.
         return _fail(
             "There is not enough memory for this table: use fewer rows or columns, or a machine with more memory."
         )
@@ -132,7 +132,7 @@ def run(arguments: Sequence[str]) -> int:
         print_failure(f"{str(interrupt) or 'interrupted'}.")
         return 130
     except Exception as error:
-        # Versions of typer differ in where they define usage errors; all of these have a message.
+        # Typer versions define usage errors in different places; all of them have a message.
         if not hasattr(error, "format_message"):
             raise
         message = str(error.format_message())
@@ -162,5 +162,5 @@ def _flush() -> None:
 
 
 def _give_up_standard_output() -> None:
-    """Write nothing more to standard output: Python would try again at exit, and print a traceback."""
+    """Discard further standard output: Python would try again at exit and print a traceback."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
-"""Commands that fit a model's tree again: ``s2oct estimate``, counts by domain with errors, and ``s2oct assess``.
+"""Commands that refit a model's tree: ``s2oct estimate``, counts by domain with errors, and ``s2oct assess``.
 
-Options and files are checked before anything is imported that only a model needs, so that refusals come at once.
+Options and files are checked before the packages for models are imported, so that errors are reported at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicateOptions:
-    """Number and kind of the replicates, and the folder that keeps them."""
+    """Number and kind of replicates, and the folder that stores them."""
 
     panel: ClassVar[str] = "Replicates"
 
@@ -91,7 +91,7 @@ class ReplicateOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EstimationOptions:
-    """How the estimates are made, and how the labels were sampled."""
+    """The estimation method, and the sampling of labels."""
 
     panel: ClassVar[str] = "Method"
 
@@ -115,7 +115,7 @@ class EstimationOptions:
     ] = False
 
     def chosen(self, source: Source, replicates: ReplicateOptions) -> str:
-        """The method for a table; refuses options that do not go together."""
+        """Return the method for a table; refuse incompatible options."""
         if self.method not in METHODS:
             raise InvalidProblem(f"Expected --method to be one of {', '.join(METHODS)}, got {self.method!r}.")
         source.require([] if self.design_weight is None else [self.design_weight], "design weight")
@@ -203,7 +203,7 @@ def assess(
 
 
 def _read_quietly(path: Path) -> Model:
-    """Read a model file without its warnings: a guide that it does not hold is refused if it is needed."""
+    """Read a model file without warnings: a guide that it lacks is refused only if needed."""
     from s2oct.export import read_model
 
     with warnings.catch_warnings():
@@ -220,9 +220,9 @@ def _encoded_again(
     needs_guide: bool = True,
     remembers: bool = True,
 ) -> EncodedTable:
-    """Read the table with the columns, totals and parameters of the model's fit, unless options give others.
+    """Read the table with the columns, totals and parameters of the model's fit, unless options override them.
 
-    ``needs_guide`` says whether the guide is fitted again, and ``remembers`` whether the totals of the fit still hold.
+    ``needs_guide`` is whether the guide is fitted again, and ``remembers`` whether the totals of the fit still hold.
     """
     from s2oct.estimators import S2OCTClassifier
 
@@ -262,7 +262,7 @@ def _refuse_lost_guide(model: Model) -> None:
 
 
 def _refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
-    """Fit the tree again, and warn if the data or the tree differ from those of the model."""
+    """Refit the tree, and warn if the data or the tree differ from those of the model."""
     from s2oct.cli.progress import live_progress
     from s2oct.workflow.fitted_table import fit_encoded
 

@@ -1,6 +1,6 @@
 """Commands that fit a table: ``s2oct fit``, and ``s2oct compare``, which compares the tree with other classifiers.
 
-Options, files and totals are checked before anything is imported that only a fit needs, so that refusals come at once.
+Options, files and totals are checked before the packages for fits are imported, so that errors are reported at once.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from s2oct.workflow.fitted_table import FittedTable
 
 MOST_PLAIN_COLUMNS = 20
-"""Numeric columns without missing values or warnings that are listed one by one."""
+"""Maximum number of numeric columns without missing values or warnings that are listed individually."""
 
 MOST_TOTALS = 12
-"""Totals that are listed."""
+"""Maximum number of listed totals."""
 
 LONGEST_NAME = 40
-"""Characters of a column, domain or class in a list."""
+"""Maximum number of characters of a column, domain or class in a list."""
 
 COMPARISON_WIDTH = 120
-"""Columns of a terminal that the comparison needs; a narrower one would break the words in it."""
+"""Minimum terminal width for the comparison; a narrower one would break its words."""
 
 COMPARISON_HEADINGS = (
     *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),
@@ -94,7 +94,7 @@ def fit(
         failure, written = error, list(error.written)
     with messages_beside(written):
         _print_summary(fitted, written)
-    # Last: the rules would push them off the screen.
+    # Last, because the rules would push them off the screen.
     _warn_of_columns(fitted.encoded.uses)
     clf = fitted.classifier
     for note in fitted.notes:
@@ -132,7 +132,7 @@ def compare(
 def _request(
     label: str, columns: ColumnOptions, totals: TotalOptions, estimator: EstimatorOptions, data: DataOptions
 ) -> FitRequest:
-    """Read the options of a fit; a wrong one is refused before the table is opened."""
+    """Read the options of a fit; refuse invalid ones before the table is opened."""
     treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
     source = data.source()
     roles = columns.roles(source, label, totals.margins(source))
@@ -144,13 +144,13 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
     from s2oct.workflow.fitted_table import fit_encoded
 
     with warnings.catch_warnings(), live_progress(encoded.request.parameters["time_limit"]) as listener:
-        # They are printed at the end, each once.
+        # They are printed at the end, once each.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
 
 
 def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
-    """Fit a table that is read in batches, here or by the workers of a cluster."""
+    """Fit a table that is read in batches, locally or by the workers of a cluster."""
     from s2oct.workflow.register_table import cluster_client, encode_register
 
     with cluster_client(scheduler) as client:
@@ -212,7 +212,7 @@ def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions)
 
 
 def _known_totals(fitted: FittedTable) -> str:
-    """Describe the known totals; those of domains are only counted."""
+    """Describe the known totals; totals by domain are only counted."""
     cells, classes = fitted.classifier.certificate_.cells, fitted.classifier.classes_.tolist()
     if cells and all(cell.is_aim and not cell.domain for cell in cells):
         found = [f"{printable(classes[cell.class_index])}: {amount(cell.low, 6)}" for cell in cells]
@@ -245,7 +245,7 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
 
 
 def _print_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print a line for each column: name, role, treatment and missing values."""
+    """Print a line per column: name, role, treatment and missing values."""
     plain = [use for use in uses if _is_plain(use)]
     hidden = plain[MOST_PLAIN_COLUMNS:]
     shown = [use for use in uses if use not in hidden]
@@ -255,7 +255,7 @@ def _print_columns(uses: Sequence[ColumnUse]) -> None:
 
 
 def _warn_of_columns(uses: Sequence[ColumnUse]) -> None:
-    """Print a warning for each column that should perhaps not be a feature, with options that help."""
+    """Print a warning for each column that may be unsuitable as a feature, with options as remedies."""
     for use in uses:
         if use.doubt and use.role != ID:
             problem = f"{_short(use.name)} is a feature, but {use.doubt}"
@@ -277,7 +277,7 @@ def _short(name: object) -> str:
 
 
 def _print_totals(certificate: Certificate, classes: Sequence[Any]) -> None:
-    """Print a line for each total, the worst first, and say where the others are."""
+    """Print a line per total, the worst first, and say where to find the others."""
     cells = sorted(certificate.cells, key=lambda cell: -abs(cell.excess))
     margins = list(dict.fromkeys(cell.margin for cell in cells))
     heading = margins[0] or "domain" if len(margins) == 1 else "domain"
@@ -299,7 +299,7 @@ def _total_cells(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> t
 
 
 def _print_aligned(rows: Sequence[Sequence[str]], n_left: int) -> None:
-    """Print a table without its empty columns; the first columns are aligned on the left, the others on the right."""
+    """Print a table without empty columns; the first ``n_left`` are left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

@@ -1,6 +1,6 @@
-"""Commands about this machine: ``s2oct doctor`` shows what it can do, ``s2oct app`` opens the page.
+"""Commands about this machine: ``s2oct doctor`` shows its capabilities, ``s2oct app`` opens the page.
 
-Options and files are checked before anything is imported that only solvers or the page need.
+Options and files are checked before the packages for solvers or the page are imported.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def app(
 ) -> None:
     """Open a page in the browser: load a table, enter what is known, watch the fit, save the results."""
     if table is not None:
-        Source(table)  # refuses what is not a file
+        Source(table)  # refuses a path that is not a file
     from s2oct.app.server import serve
     from s2oct.app.store import usual_folder
 
@@ -96,7 +96,7 @@ def app(
         if not no_browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    with contextlib.suppress(KeyboardInterrupt):  # this ends the server
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the server
         serve(folder or usual_folder(), table, port, announce)
 
 
@@ -124,7 +124,7 @@ def _print_machine() -> None:
 
 
 def solver_state(name: str) -> str:
-    """Describe whether a solver is installed and accepts a model that is larger than a free licence allows."""
+    """Say whether a solver is installed and accepts a model beyond the limit of a free licence."""
     from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
 
     try:
@@ -141,7 +141,7 @@ def solver_state(name: str) -> str:
 
 
 def _larger_than_free() -> Milp:
-    """Make a model with one variable more than the free licence allows, each at least 1."""
+    """Make a model with one variable more than the free licence allows; each variable is at least 1."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -162,7 +162,7 @@ def _larger_than_free() -> Milp:
 
 
 def _print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | None, time_limit: float) -> None:
-    """Print how large the model of a table is and what to expect of a fit; the paper's rule gives a depth of None."""
+    """Print the model size of a table and what to expect of a fit; a depth of None follows the paper's rule."""
     from s2oct.p2.milp import p2_size
     from s2oct.p2.prepared import paper_depth
     from s2oct.solvers.worker import available_memory
@@ -183,7 +183,7 @@ def _print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | No
 
 
 def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
-    """Describe what a fit of that size will do with its time, with a guide and without."""
+    """Describe what to expect of a fit of this size within the time limit, with and without a guide."""
     from s2oct.fit.portfolio import HEAD_START, LONGEST_HEAD_START
     from s2oct.p2.milp import ENTRIES_PER_SECOND
 

@@ -1,4 +1,4 @@
-"""Messages on the console: results, failures and warnings, with remedies in terms of options."""
+"""Console messages: results, failures and warnings, with command-line options as remedies."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ REMEDIES = {
     Remedy.COMPLETE_TOTALS: "give --total for every class but one",
     Remedy.COUNT_ROWS: "note that --total counts the unlabeled rows and --population-total all rows",
 }
-"""Each remedy in terms of command-line options."""
+"""Text of each remedy for the command line."""
 
 
 def with_options(message: str) -> str:
-    """Word a message with options as its remedies; a plain string has none."""
+    """Phrase a message with options as its remedies; a plain string has none."""
     return message.worded(REMEDIES, shlex.quote) if isinstance(message, Message) else message
 
 
 def all_with_options(error: InvalidColumns) -> str:
-    """List the problems of several columns, each on a line, with options that would repair them."""
+    """List the problems of several columns, one per line, with options as remedies."""
     lines = [f"  {on_one_line(with_options(problem.message))}" for problem in error.problems]
     return "\n".join([f"{plural(len(lines), 'column')} cannot be used as they are:", *lines])
 
@@ -65,7 +65,7 @@ def say(text: str) -> None:
 
 
 def print_failure(message: str) -> None:
-    """Print why the command failed: one sentence, or a line for each of several problems."""
+    """Print why the command failed: one sentence, or one line per problem."""
     print(f"s2oct: {_harmless(message)}", file=sys.stderr)
 
 
@@ -91,7 +91,7 @@ def printed_warnings() -> Iterator[None]:
 
 
 def on_one_line(message: str) -> str:
-    """Join the lines of a message: a cell that it quotes may have line ends."""
+    """Join the lines of a message, because a quoted cell may contain line ends."""
     return " ".join(message.split())
 
 

@@ -1,6 +1,6 @@
 """Commands that use a model file: ``s2oct predict``, ``explain``, ``show`` and ``check``.
 
-Options and files are checked before anything is imported that only a model needs, so that refusals come at once.
+Options and files are checked before the packages for models are imported, so that errors are reported at once.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def show(
 
 
 def _print(content: str) -> None:
-    """Print a form of the model; control characters in names are left out in a terminal."""
+    """Print a form of the model; in a terminal, control characters in names are omitted."""
     if sys.stdout.isatty():
         say(content)
     else:
@@ -174,7 +174,7 @@ def _print(content: str) -> None:
 
 
 def rendered(model: Model, form: str, path: Path) -> str | bytes:
-    """Write the model in any of `FORMS` except SQL; ``path`` is its file."""
+    """Return the model in one of `FORMS` except SQL; ``path`` is its file."""
     from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r
     from s2oct.output.model_files.file import derived_json
 
@@ -195,7 +195,7 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
 
 
 def _certificate(model: Model) -> list[str]:
-    """The certificate of a model, with its cost in P2 whatever was fitted, and the shortcomings of the fit."""
+    """Describe the certificate of a model, including its cost in P2, and the shortcomings of the fit."""
     from s2oct.fit.certificate import Certificate, about_fit
 
     certificate, classes = model.estimator.certificate_, model.classes
@@ -229,7 +229,7 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
 
 
 def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
-    """The totals that the fit of a model estimated, unless others are given: only the model has them."""
+    """Return the totals estimated by the model's fit, unless others are given: only the model has them."""
     clf: Any = model.estimator
     cells = getattr(clf.certificate_, "cells", ())
     if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
@@ -240,7 +240,7 @@ def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
 def _read_table(
     model: Model, data: DataOptions, label: str, margins: Margins | None, totals: TotalOptions
 ) -> PartlyLabeledTable:
-    """Read a table, with domains and weights from the columns of the fit unless options name others."""
+    """Read a table, with domain and weight columns of the fit unless options name others."""
     origin = model.origin
     source = data.source(origin.dialect)
     margins = totals.margins(source, origin.margins) if margins is None else margins
@@ -252,7 +252,7 @@ def _read_table(
 def _read_problem(
     model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles | RememberedTotals
 ) -> Problem:
-    """Read the problem that the tree of a model would solve for a table."""
+    """Read the problem of a model's tree for a table."""
     from s2oct.problem.problem import Problem
 
     rows = encode_rows(table.cells, model.encoding, table.source.dialect)
@@ -263,7 +263,7 @@ def _read_problem(
 
 
 def _verdict(model: Model, checked: Checked) -> list[str]:
-    """Lines about what was recomputed, and about what had to be taken from the file."""
+    """Return lines about the recomputed fields, and about those taken from the file."""
     from s2oct.fit.certificate import about_tree, p2_cost
 
     found, own_bound = checked.found, checked.own_bound
@@ -290,7 +290,7 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
 
 
 def _believed(stored: Any, checked: Checked) -> Iterator[str]:
-    """What only the fit knows: the file has no predictions of the guide, and a solver would have to run again."""
+    """Yield claims that cannot be recomputed: the file lacks the guide's predictions, and no solver is run again."""
     from s2oct.fit.certificate import about_end
     from s2oct.output.model_files.checking import TRUSTED, TRUSTED_OF_SAMPLES
     from s2oct.p2.proof import DECIDED_TOLERANCE

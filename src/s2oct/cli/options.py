@@ -63,7 +63,7 @@ SqlDialectName = Annotated[
 ]
 
 Margins = tuple[tuple[str, ...], ...]
-"""For each margin of the totals, the columns that divide the rows into its domains."""
+"""For each margin of the totals, the columns that define its domains."""
 
 _ENTRY = re.compile(r'(?:^|,)(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
@@ -198,7 +198,7 @@ class ParameterOptions:
         return split_names(self.rule_features, source.columns)
 
     def parameters(self) -> dict[str, Any]:
-        """Read the parameters under the classifier's own names; a wrong one is refused by the name of its option."""
+        """Read the parameters under the classifier's names; errors name the option."""
         found = {
             parameter.name: parameter.read_text(getattr(self, _field(parameter)), f"--{parameter.option}")
             for parameter in OPTIONS
@@ -213,7 +213,7 @@ def _field(parameter: Parameter) -> str:
 
 
 def _declared(parameter: Parameter) -> tuple[str, Any, Any]:
-    """The field of a parameter and its option; one that takes neither numbers nor words takes column names."""
+    """Return the field of a parameter and its option; it takes column names if it takes no numbers or words."""
     option = f"--{parameter.option}"
     if not parameter.number and not parameter.words:
         return _field(parameter), Annotated[list[str] | None, typer.Option(option, help=parameter.help)], None
@@ -236,7 +236,7 @@ else:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenTotals:
-    """Known totals of classes, one by one or in files."""
+    """Known totals of classes, given individually or in files."""
 
     panel: ClassVar[str] = "Known totals"
 
@@ -303,7 +303,7 @@ class GivenTotals:
 
     @property
     def estimates_all(self) -> bool:
-        """Whether all totals are to be estimated."""
+        """Whether the fit estimates all totals."""
         return any(is_to_estimate(entry) for entry in self.total or ())
 
     @property
@@ -313,13 +313,13 @@ class GivenTotals:
 
     @property
     def are_given(self) -> bool:
-        """Whether there are any."""
+        """Whether any totals are given."""
         return bool(self.total or self.population_total or self.paths)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TotalOptions(GivenTotals):
-    """Known totals, and the columns with their domains."""
+    """Known totals and their domain columns."""
 
     by: Annotated[
         list[str] | None,
@@ -342,7 +342,7 @@ class TotalOptions(GivenTotals):
         return found
 
     def margins(self, source: Source, usual: Margins = ()) -> Margins:
-        """For each file, the columns with its domains; ``usual`` if none are named."""
+        """Return the domain columns of each file; ``usual`` if none are named."""
         named = tuple(split_names([entry], source.columns) for entry in self.by or ())
         return named or (usual if len(usual) == len(self.paths) else ())
 
@@ -378,7 +378,7 @@ class OutputOptions:
 
     @property
     def paths(self) -> list[Path]:
-        """The files, in the order in which they are listed at the end."""
+        """Return the files, in the order of the final list."""
         return [path for path in (self.out, self.report, self.predictions, self.sql) if path is not None]
 
     def check(self, inputs: Iterable[Path]) -> None:
@@ -389,7 +389,7 @@ class OutputOptions:
             check_table_name(table_name(self.predictions))
 
     def refuse_report(self, most: int) -> None:
-        """Refuse a report, which shows single rows, of a table that is not in memory."""
+        """Refuse a report on a table that is not in memory, because reports show single rows."""
         if self.report is not None:
             raise InvalidProblem(
                 f"Cannot write --report {str(self.report)!r}: a table of more than {most:,} rows is read in batches. "
@@ -398,10 +398,10 @@ class OutputOptions:
 
 
 def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace every parameter of a command whose type is a dataclass by the fields of that dataclass.
+    """Replace every dataclass parameter of a command by the fields of the dataclass.
 
-    Typer sees a function with one parameter for each option; the command gets one object for each group. The options of
-    a group with a ``panel`` appear under that title in ``--help``.
+    Typer sees a function with one parameter per option; the command gets one object per group. The options of a group
+    with a ``panel`` appear under that title in ``--help``.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters = inspect.signature(command).parameters
@@ -436,7 +436,7 @@ def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parame
 
 
 def _in_panel(annotation: Any, panel: str | None) -> Any:
-    """Put an option under a title of ``--help``; arguments have their own."""
+    """Put an option under a title of ``--help``; arguments have a separate one."""
     kind, declared = get_args(annotation)
     if panel is None or not isinstance(declared, OptionInfo):
         return annotation
@@ -458,7 +458,7 @@ def check_model(path: Path) -> None:
 
 
 def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Read column names, given one by one or with commas between them; * matches any text."""
+    """Read column names, given individually or separated by commas; * matches any text."""
     names: list[str] = []
     for entry in given or ():
         parts = [entry] if entry in known else [part.strip() for part in entry.split(",") if part.strip()]
@@ -468,7 +468,7 @@ def split_names(given: Iterable[str] | None, known: Sequence[str]) -> tuple[str,
 
 
 def _matching(pattern: str, known: Sequence[str]) -> list[str]:
-    """Columns whose names match a pattern with stars."""
+    """Return the columns whose names match a pattern with stars."""
     expression = ".*".join(map(re.escape, pattern.split("*")))
     return [name for name in known if re.fullmatch(expression, name)] if "*" in pattern else []
 
@@ -481,12 +481,12 @@ def _order(entry: str) -> tuple[str, list[str]]:
 
 
 def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[ClassTotal]:
-    """Read totals with commas between them; a name with commas is quoted, as in CSV files."""
+    """Read comma-separated totals; a name with commas is quoted, as in CSV files."""
     for entry in entries or ():
         beginning = ""
         for part in _ENTRY.findall(entry):
             name, amount = _name_and_amount(beginning + part)
-            # A part without a total is the beginning of a name with commas.
+            # A part without a total is the start of a name with commas.
             beginning = f"{beginning}{part}," if amount is None else ""
             if amount is not None and not name:
                 raise _unreadable(option, entry)
@@ -497,7 +497,7 @@ def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[ClassT
 
 
 def _name_and_amount(text: str) -> tuple[str, str | None]:
-    """The class, with spaces only if they are quoted, and its total; None if there is no equals sign."""
+    """Return the class, stripped unless quoted, and its total; None if there is no equals sign."""
     name_in_quotes, all_in_quotes = _QUOTED_NAME.fullmatch(text), _QUOTED.fullmatch(text)
     if name_in_quotes:
         return name_in_quotes[1].replace('""', '"'), name_in_quotes[2].strip()

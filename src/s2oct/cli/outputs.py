@@ -42,23 +42,23 @@ def is_standard_output(path: Path) -> bool:
         return True
     try:
         return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
-    except (AttributeError, OSError, ValueError):  # nothing is there, or standard output is closed or not a file
+    except (AttributeError, OSError, ValueError):  # the path does not exist, or standard output is closed or not a file
         return False
 
 
 def name_of(path: Path) -> str:
-    """The name of an output in messages."""
+    """Return the name of an output in messages."""
     return "standard output" if is_standard_output(path) else str(path)
 
 
 def table_name(path: Path) -> Path:
-    """The name that gives the format of a table; standard output and streams are CSV unless their name has a suffix."""
+    """Return the name that determines a table's format; standard output and streams without a suffix are CSV."""
     return Path("table.csv") if not path.suffix and (is_standard_output(path) or is_stream(path)) else path
 
 
 @contextmanager
 def messages_beside(outputs: Iterable[Path | None]) -> Iterator[None]:
-    """Print messages to standard error if standard output is one of the outputs, to keep them apart."""
+    """Print messages to standard error if standard output is one of the outputs."""
     is_taken = any(path is not None and is_standard_output(path) for path in outputs)
     with redirect_stdout(sys.stderr if is_taken else sys.stdout):
         yield
@@ -86,8 +86,8 @@ class UnwrittenFiles(InvalidProblem):
 class Outputs:
     """Drafts that become files together when the block succeeds, and are deleted when it fails.
 
-    A file that cannot be written, for instance because the disk is full, does not keep the others from being written.
-    An `UnwrittenFiles` at the end names it.
+    If a file cannot be written, for instance because the disk is full, the others are still written. An
+    `UnwrittenFiles` at the end names it.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Outputs:
         return self
 
     def write(self, path: Path, content: str | bytes | Callable[[Path], None]) -> None:
-        """Write a whole file: its content, or what a function writes to the draft whose path it gets."""
+        """Write a complete file, from its content or from a function that writes to the path of the draft."""
         try:
             draft = Draft.apart(path) if is_standard_output(path) else Draft.beside(path)
         except OSError as error:
@@ -112,7 +112,7 @@ class Outputs:
             else:
                 draft.path.write_bytes(content.encode() if isinstance(content, str) else content)
         except OSError as error:
-            # Another name is that of an input.
+            # Another name belongs to an input.
             if error.filename not in (None, str(draft.path)):
                 raise
             draft.discard()
@@ -128,7 +128,7 @@ class Outputs:
                 self._publish()
 
     def _publish(self) -> None:
-        """Write to streams first: that can fail or be interrupted, and no file is replaced until then."""
+        """Write to streams first, because that can fail or be interrupted, and no file is replaced until then."""
         streams = [(path, draft) for path, draft in self._drafts if is_standard_output(path) or is_stream(path)]
         for path, draft in streams:
             _hand_out(path, draft)
@@ -160,7 +160,7 @@ def _hand_out(path: Path, draft: Draft) -> None:
 
 @contextmanager
 def _without_ctrl_c() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment: it would leave some files new and others old."""
+    """Ignore Ctrl-C in the block, because it would leave some files new and others old."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -172,7 +172,7 @@ def _without_ctrl_c() -> Iterator[None]:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two paths are one file, perhaps under two names."""
+    """Whether two paths refer to the same file."""
     if os.path.realpath(one) == os.path.realpath(other):
         return True
     return one.exists() and other.exists() and one.samefile(other)

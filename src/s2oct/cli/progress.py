@@ -1,4 +1,4 @@
-"""The state of a running command: a line that changes in a terminal, or a line every half minute elsewhere."""
+"""Progress of a running command: an updated line in a terminal, or a line every half minute elsewhere."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from s2oct.stopping import now
 from s2oct.wording import amount, plural
 
 REPLICATE_SHARE = 0.5
-"""Seconds of a replicate over those of the fit, about: replicates search less thoroughly."""
+"""Approximate time of a replicate relative to the fit: replicates search less thoroughly."""
 
 _REFRESHES = 4
-"""Updates of the line per second in a terminal."""
+"""Updates per second in a terminal."""
 
 _QUIET_SECONDS = 30.0
 """Minimum number of seconds between two lines outside a terminal."""
 
 _MANY = 10
-"""The forecast is repeated after the first few runs if there are at least this many times more."""
+"""The forecast is repeated after the first few runs if the total is at least this multiple of them."""
 
 
 @contextmanager
 def live_progress(time_limit: float) -> Iterator[Listener]:
-    """Show a fit's progress on standard error while it runs."""
+    """Show the progress of a fit on standard error."""
     console = Console(stderr=True)
     ticker = Ticker(time_limit, in_terminal=console.is_terminal)
     with _live(console, ticker.line) if console.is_terminal else nullcontext():
@@ -40,7 +40,7 @@ def live_progress(time_limit: float) -> Iterator[Listener]:
 
 
 class Ticker:
-    """A line with seconds, stage, best cost and bound; outside a terminal it is printed now and then."""
+    """A line with seconds, stage, best cost and bound; outside a terminal it is printed periodically."""
 
     def __init__(self, time_limit: float, *, in_terminal: bool = False) -> None:
         self._began, self._limit, self._in_terminal = now(), time_limit, in_terminal
@@ -49,17 +49,17 @@ class Ticker:
         self._print = _printer(self.line)
 
     def stage(self, name: str) -> None:
-        """Note the stage."""
+        """Record the stage."""
         self._stage = name
         self._updated()
 
     def progress(self, moment: Moment) -> None:
-        """Note cost and bound."""
+        """Record cost and bound."""
         self._now = moment
         self._updated()
 
     def line(self) -> Text:
-        """The state of the fit."""
+        """Return the state of the fit."""
         parts = [f"{now() - self._began:6.1f} of {self._limit:g} s", self._stage]
         if self._now is not None:
             parts += [f"best cost {self._now.objective:.6g}", f"lower bound {self._now.lower_bound:.6g}"]
@@ -76,20 +76,20 @@ class Ticker:
 def repeat_progress(
     number: int, what: str, seconds_each: float | None, n_jobs: int, share: float = 1.0
 ) -> Iterator[Callable[[int, int], None]]:
-    """Show on standard error how long repeated fits will take, and how many are done.
+    """Show the expected time of repeated fits and the number done on standard error.
 
     Parameters
     ----------
     number : int
         Number of fits; nothing is printed if it is 0.
     what : str
-        What a fit is called.
+        Name of a fit in the message.
     seconds_each : float or None
-        Seconds of the fit that they repeat, if known.
+        Seconds of the original fit, if known.
     n_jobs : int
-        Fits that run at a time.
+        Number of parallel fits.
     share : float
-        Seconds of a repeated fit over those of the fit.
+        Time of a repetition relative to the original fit.
     """
     console, began, few = Console(stderr=True), now(), 2 * n_jobs + 1
     state, first = f"{what}s", None
@@ -106,7 +106,7 @@ def repeat_progress(
 
     def progress(done: int, of: int) -> None:
         nonlocal state, first
-        # Runs that a folder has kept take no time, and the first ones wait for their processes.
+        # Stored runs take no time, and the first ones wait for their processes.
         first = first or (done, now())
         n_before, moment = first
         each = (now() - moment) / (done - n_before) if done > n_before else now() - began
@@ -119,12 +119,12 @@ def repeat_progress(
 
 
 def _live(console: Console, line: Callable[[], Text]) -> AbstractContextManager[Any]:
-    """Show a line that changes, as long as the block runs."""
+    """Show an updated line while the block runs."""
     return Live(console=console, get_renderable=line, refresh_per_second=_REFRESHES, transient=True)
 
 
 def _printer(line: Callable[[], Text]) -> Callable[..., None]:
-    """A function that prints the line if the last one was some time ago, or if it is called with ``at_once``."""
+    """Return a function that prints the line periodically, or immediately with ``at_once``."""
     last = now()
 
     def print_line(*, at_once: bool = False) -> None:
@@ -137,7 +137,7 @@ def _printer(line: Callable[[], Text]) -> Callable[..., None]:
 
 
 def _roughly(seconds: float) -> str:
-    """A duration, rounded for reading."""
+    """Format a duration, rounded for readability."""
     if seconds < 90:
         return f"{amount(max(round(seconds, 1 if seconds < 10 else 0), 0.1))} s"
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{amount(round(seconds / 3600, 1))} h"

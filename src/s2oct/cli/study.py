@@ -1,6 +1,6 @@
 """``s2oct study``: run the paper's experiments, show their progress, and report on them.
 
-What a command needs beyond its options is imported when it is called.
+The packages that a command needs are imported when it is called.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from s2oct.study.run import Run, Workers
 
 LEAST_MEMORY = 4 * 2**30
-"""Bytes of memory that a worker may take at least: compiled code and solvers reserve address space they do not use."""
+"""Minimum memory limit of a worker in bytes: compiled code and solvers reserve address space they do not use."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -93,7 +93,7 @@ class StudyOptions:
     ] = False
 
     def check(self) -> None:
-        """Refuse numbers out of range, and a folder that is not there."""
+        """Refuse numbers out of range and a missing folder."""
         if not 0 < self.labeled_share < 1:
             raise InvalidProblem(f"Expected --labeled-share between 0 and 1, got {self.labeled_share:g}.")
         if not 0 < self.time_limit < float("inf"):
@@ -122,7 +122,7 @@ def run(options: StudyOptions) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     methods = _chosen("method", options.method, tuple(METHODS), DEFAULT_METHODS)
     if options.scheduler is None:
-        # A solver or a package that is not installed would fail every task.
+        # A missing solver or package would make every task fail.
         load_solver(options.solver)
         methods = _those_that_can_run(methods, console)
     plan = Plan(
@@ -178,7 +178,7 @@ def report(
 
 
 def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
-    """Names that match the patterns, in their usual order."""
+    """Return the names that match the patterns, in their usual order."""
     for pattern in asked or ():
         if not fnmatch.filter(known, pattern):
             raise InvalidProblem(f"Expected --{what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
@@ -186,7 +186,7 @@ def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str], defaul
 
 
 def _those_that_can_run(methods: Sequence[str], console: Console) -> tuple[str, ...]:
-    """Leave out the methods whose package is missing, with a message; refuse if none is left."""
+    """Drop the methods whose package is missing, with a message; refuse if none is left."""
     from s2oct.study.methods import METHODS
 
     needs = {name: need for name in methods if (need := METHODS[name].needs) is not None}
@@ -221,7 +221,7 @@ def _announce(console: Console, running: Run, out: Path) -> None:
 
 
 def _follow(console: Console, records: Iterable[TaskRecord], tasks: Sequence[Task]) -> int:
-    """Consume the records and show the progress in a terminal; returns the number of errors."""
+    """Consume the records, show the progress in a terminal, and return the number of errors."""
     n_failed, began = 0, time.monotonic()
     left = Counter(task.method for task in tasks)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
@@ -244,12 +244,12 @@ def _follow(console: Console, records: Iterable[TaskRecord], tasks: Sequence[Tas
 
 
 def time_left(left: Mapping[str, int], seconds: Mapping[str, Sequence[float]], elapsed: float) -> str:
-    """A phrase for the progress bar: the time left, unknown until every method has a finished fit.
+    """Describe the time left for the progress bar; it is unknown until every method has a finished fit.
 
     Parameters
     ----------
     left : mapping of str to int
-        Tasks to run, by method.
+        Number of tasks to run, by method.
     seconds : mapping of str to sequence of float
         Seconds of each finished fit, by method.
     elapsed : float
@@ -258,7 +258,7 @@ def time_left(left: Mapping[str, int], seconds: Mapping[str, Sequence[float]], e
     if any(count and method not in seconds for method, count in left.items()):
         return "time left not known yet"
     ahead = sum(count * statistics.fmean(seconds[method]) for method, count in left.items() if count)
-    # Seconds of fits per second of clock: the number of workers, minus the time for starting and waiting.
+    # Seconds of fits per second of wall time: the number of workers, less the time for starting and waiting.
     behind = sum(map(sum, seconds.values()))
     hours, minutes = divmod(round(ahead * elapsed / max(behind, 1e-9) / 60), 60)
     return f"about {hours} h {minutes:02d} min left" if hours else f"about {minutes} min left"

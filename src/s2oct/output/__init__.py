@@ -1,1 +1,1 @@
-"""Everything that leaves the package: exports, model files, pictures and reports."""
+"""Output of the package: exports, model files, pictures and reports."""

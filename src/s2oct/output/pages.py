@@ -1,6 +1,6 @@
-"""HTML pages: templates, one style, and drawings inside a page.
+"""HTML pages: templates, a shared style, and embedded drawings.
 
-A drawing is SVG in the inks and letters of its page, so it follows the page into the dark and onto paper.
+A drawing is SVG with the colours and fonts of its page, so it follows the page's dark mode and prints with it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 PIXELS_PER_INCH = 96
 STRONG, PAPER = "#010203", "#fdfeff"
-"""Inks that nothing else in a picture has: a page replaces them by its own."""
+"""Placeholder colours, unique in a picture, which a page replaces by its own."""
 
 
 def page_template(package: str, name: str, filters: Mapping[str, Callable[..., str]]) -> Template:
-    """Load a template, whose ``render`` gives a page as one file: style inside, values escaped, nothing to fetch.
+    """Load a template whose ``render`` returns a self-contained page: style inline, values escaped.
 
-    A name that the template needs and does not get is an error.
+    Undefined names in the template are errors.
 
     Parameters
     ----------
     package : str
-        Package with a folder ``templates``.
+        Package with a ``templates`` folder.
     name : str
         Name of the page: ``name.html.jinja`` in that folder extends the shared ``base.html.jinja``, and ``name.css`` is
         added to the shared style.
     filters : mapping of str to callable
-        How the template writes numbers and names.
+        Filters that format numbers and names.
     """
     try:
         import jinja2
@@ -50,14 +50,14 @@ def page_template(package: str, name: str, filters: Mapping[str, Callable[..., s
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(filters)
-    # Read as it is: a style may contain what a template would take for its own marks.
+    # Read verbatim: a style may contain template syntax.
     styles = [loader.get_source(environment, f"{part}.css")[0] for part in ("base", name)]
     environment.globals.update(style="".join(styles), version=__version__)
     return environment.get_template(f"{name}.html.jinja")
 
 
 class Picture(NamedTuple):
-    """A drawing for a page: its title, an SVG element, and its width in pixels at full size."""
+    """A drawing for a page: title, SVG element, and width in pixels at full size."""
 
     title: str
     svg: str
@@ -66,7 +66,7 @@ class Picture(NamedTuple):
 
 @contextmanager
 def page_style(font_size: float = 10.0) -> Iterator[None]:
-    """Matplotlib's defaults with the inks of a page, whatever style the user has set; draw and embed inside."""
+    """Use matplotlib's defaults with the colours of a page, whatever the user's style; draw and embed inside."""
     need_matplotlib("Reports")
     import matplotlib
 
@@ -91,7 +91,7 @@ def page_style(font_size: float = 10.0) -> Iterator[None]:
 def drawn(
     name: str, title: str, size: tuple[float, float], draw: Callable[..., object], *, bare: bool = False
 ) -> Picture:
-    """Draw a picture of some size in inches; bare axes fill it and have no frame. Call it in `page_style`."""
+    """Draw a picture of a given size in inches; bare axes fill it without a frame. Call it in `page_style`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout=None if bare else "constrained")
@@ -110,20 +110,20 @@ def svg_file(figure: Figure) -> str:
 def embed(
     figure: Figure, name: str, title: str, *, label: str | None = None, titles: Mapping[str, str] | None = None
 ) -> Picture:
-    """Make a figure a part of a page.
+    """Embed a figure in a page.
 
     Parameters
     ----------
     figure : matplotlib Figure
-        Drawn in `page_style`, which must still be in force.
+        Drawn in `page_style`, which must still be active.
     name : str
-        Begins the ids of the drawing, since a page has many drawings.
+        Prefix of the ids in the drawing, since a page has many drawings.
     title : str
         Title of the picture.
     label : str, optional
-        What screen readers say; the title otherwise.
+        Text for screen readers; by default the title.
     titles : mapping of str to str, optional
-        By the id that matplotlib gave a part of the drawing, what the page says when the mouse is on it.
+        Tooltips of parts of the drawing, by the id that matplotlib gave the part.
     """
     svg = svg_file(figure)
     svg = svg[svg.index("<svg") :]
@@ -132,7 +132,7 @@ def embed(
         svg = svg.replace(f'<g id="{part}">', f'<g id="{part}"><title>{html.escape(said)}</title>')
     svg = re.sub(r"\bid=\"", f'id="{name}-', svg)
     svg = re.sub(r"(href=\"#|url\(#)", rf"\g<1>{name}-", svg)
-    # Only inside style attributes: a name in the picture that reads like a colour stays.
+    # Only in style attributes: a name in the picture that looks like a colour stays.
     ink = Ink.in_force()
     inks = {ink.strong: "--ink", ink.muted: "--muted", ink.faint: "--faint", ink.paper: "--paper"}
     svg = re.sub(r"style=\"[^\"]*\"", lambda style: _with_page_inks(style.group(), inks), svg)
@@ -146,6 +146,6 @@ def embed(
 def _with_page_inks(style: str, inks: dict[str, str]) -> str:
     for colour, variable in inks.items():
         style = style.replace(colour, f"var({variable})")
-    # The page's own letters: those that matplotlib measured the layout with are among the widest.
+    # The page's own font: matplotlib measured the layout with one of the widest.
     style = re.sub(r"font-family: [^;\"]*", "font-family: var(--picture-letters)", style)
     return re.sub(r"(font: [^;\"]*?px )[^;\"]*", r"\g<1>var(--picture-letters)", style)

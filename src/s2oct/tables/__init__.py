@@ -1,1 +1,1 @@
-"""Tables in and out: files and dialects, roles of columns, and how columns become features."""
+"""Reading and writing tables: files and dialects, roles of columns, and encoding of columns as features."""

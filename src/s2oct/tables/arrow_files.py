@@ -17,7 +17,7 @@ from s2oct.tables.formats import Format, damage_reported
 
 @dataclass(frozen=True)
 class ArrowFile:
-    """An Arrow file, also called a Feather file: one with a list of its batches, or a stream of batches."""
+    """An Arrow file, also called a Feather file, in the file format or the stream format."""
 
     path: Path
     called: str
@@ -25,7 +25,7 @@ class ArrowFile:
 
     @cached_property
     def header(self) -> list[str]:
-        """Names of the columns, as they are."""
+        """Names of the columns, unchanged."""
         with self._opened() as (reader, _):
             return list(reader.schema.names)
 
@@ -38,7 +38,7 @@ class ArrowFile:
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, Iterator[Any]]]:
-        """Open the file: its reader and its batches."""
+        """Open the file and yield its reader and its batches."""
         errors = (pa.ArrowException, OSError, ValueError)
         with damage_reported(Format.ARROW, self.called, errors), pa.OSFile(str(self.path), "rb") as file:
             if file.read(6) == b"ARROW1":
@@ -62,21 +62,21 @@ class ParquetFile:
 
     @property
     def header(self) -> list[str]:
-        """Names of the columns, as they are."""
+        """Names of the columns, unchanged."""
         return list(self._open().schema_arrow.names)
 
     def row_groups(self) -> list[int]:
-        """How many rows each row group has."""
+        """Return the number of rows of each row group."""
         facts = self._open().metadata
         return [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
 
     @property
     def n_rows(self) -> int:
-        """How many rows the table has."""
+        """Number of rows of the table."""
         return sum(self.row_groups())
 
     def batches(self, columns: Sequence[str], rows: int, group: int | None = None) -> Iterator[Any]:
-        """Yield some columns of the table or of one of its row groups, at most so many rows at a time."""
+        """Yield columns of the table or of one row group, at most ``rows`` rows at a time."""
         groups = None if group is None else [group]
         with damage_reported(Format.PARQUET, self.called, (pa.ArrowException, OSError)):
             for batch in self._open().iter_batches(batch_size=rows, columns=list(columns), row_groups=groups):

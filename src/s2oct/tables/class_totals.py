@@ -1,4 +1,4 @@
-"""Totals of a table as text, class by class, or in files by domain and class."""
+"""Totals of a table, given as text by class or in files by domain and class."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _POINT = re.compile(f"({_NUMBER})", re.ASCII)
 
 
 Amount = tuple[Any, bool | None]
-"""A total as a fit takes it, and whether it is written as a share, with a percent sign; None if it is to be estimated.
+"""A total for the fit, and whether it is written as a share, with a percent sign; None if the fit estimates it.
 
-The total is a number, a pair of bounds, one of which may be open, or an `Estimate`. Shares are parts of 1.
+The total is a number, a pair of bounds (one may be open), or an `Estimate`. Shares are fractions of 1.
 """
 
 
@@ -64,10 +64,10 @@ class ClassTotal:
     Parameters
     ----------
     name : str
-        The class as it is written in the table.
+        The class as written in the table.
     amount : str
-        A count as ``1840``, a share of the rows as ``38%``, an interval as ``1800..1880``, an estimate with its
-        standard error as ``1840±20``, or ``estimate`` for one that the fit is to estimate.
+        A count such as ``1840``, a share of the rows such as ``38%``, an interval such as ``1800..1880``, an estimate
+        with its standard error such as ``1840±20``, or ``estimate`` to let the fit estimate it.
     """
 
     name: str
@@ -82,7 +82,7 @@ class ClassTotal:
 
     @property
     def read(self) -> Amount:
-        """The total that the amount states."""
+        """Return the total that the amount states."""
         amount = read_amount(self.amount)
         if amount is None:
             raise InvalidProblem(
@@ -105,7 +105,7 @@ class ClassTotals:
     as_shares : bool
         Whether numbers without a percent sign are shares, too.
     estimates_all : bool
-        Whether all totals are to be estimated, in every domain if the table has any.
+        Whether the fit estimates all totals, in every domain if the table has any.
     """
 
     of_unlabeled: tuple[ClassTotal, ...] = ()
@@ -114,7 +114,7 @@ class ClassTotals:
     estimates_all: bool = False
 
     def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
-        """Labels, weights and these totals of a table; ``also`` are further classes.
+        """Combine labels, weights and these totals of a table; ``also`` are further classes.
 
         If only one class is labeled and only this class has a total, all other rows belong to a class named after it.
         """
@@ -140,7 +140,7 @@ class ClassTotals:
 
 
 def are_written_as_shares(amounts: Sequence[Amount]) -> bool:
-    """Whether totals have percent signs; refuses totals of which only some do."""
+    """Whether totals have percent signs; refuse totals if only some have one."""
     written = {is_share for _, is_share in amounts if is_share is not None}
     if len(written) > 1:
         raise InvalidProblem("Some totals are counts and some are shares: write all of them in the same way.")
@@ -148,7 +148,7 @@ def are_written_as_shares(amounts: Sequence[Amount]) -> bool:
 
 
 def _given(totals: Sequence[ClassTotal], labels: Sequence[Any], rows: float) -> dict[Any, Any] | None:
-    """The total of each class; ``rows`` is the sum of the totals of all classes."""
+    """Return the total of each class; ``rows`` is the sum of the totals of all classes."""
     given: dict[Any, Any] = {}
     for total in totals:
         label = _class(total.name, labels)
@@ -164,7 +164,7 @@ def _given(totals: Sequence[ClassTotal], labels: Sequence[Any], rows: float) -> 
 
 
 def _rest(given: Any, rows: float) -> Any:
-    """The total of the only other class; None if it does not follow."""
+    """Return the total of the only other class; None if it cannot be derived."""
     if is_to_estimate(given):
         return None
     if isinstance(given, Estimate):
@@ -176,19 +176,19 @@ def _rest(given: Any, rows: float) -> Any:
 
 
 def _other_class(label: Any) -> Any:
-    """Name a class that neither a label nor a total names."""
+    """Make a name for the class without labels and total."""
     if isinstance(label, bool):
         return not label
     return f"not {label}" if isinstance(label, str) else int(label == 0)
 
 
 def _class(name: str, labels: Sequence[Any]) -> Any:
-    """The class with this name: the label with the same text, or a new one of the same type."""
+    """Return the class with this name: the label with the same text, or a new one of the same type."""
     known = {str(label): label for label in labels if label is not None}
     if name in known:
         return known[name]
     alike = [label for text, label in known.items() if text.strip() == name.strip()]
-    if len(alike) == 1:  # some programs pad the cells of a file with blanks
+    if len(alike) == 1:  # some programs pad cells with blanks
         return alike[0]
     kinds = {type(label) for label in known.values()}
     if kinds == {int} and re.fullmatch(r"-?\d{1,18}", name):
@@ -200,12 +200,12 @@ def _class(name: str, labels: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class TotalFiles:
-    """Files with totals of the whole table, or of the domains of each margin.
+    """Files with totals of the whole table or of the domains of each margin.
 
     Parameters
     ----------
     sources : tuple of Source
-        One file for each margin of the table's roles, in their order; one file if there is no margin.
+        One file per margin of the table's roles, in their order; one file if there is no margin.
     of_all : bool
         Whether the totals count all rows, the labeled ones included.
     as_shares : bool
@@ -217,7 +217,7 @@ class TotalFiles:
     as_shares: bool = False
 
     def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
-        """Labels, weights and the totals in the files; ``also`` are further classes."""
+        """Combine labels, weights and the totals in the files; ``also`` are further classes."""
         margins, amounts = table.roles.margins, list[Amount]()
         forms: Any = [_records(*file, amounts) for file in zip(self.sources, margins or ((),), strict=True)]
         as_shares = self.as_shares or are_written_as_shares(amounts)
@@ -227,7 +227,7 @@ class TotalFiles:
 
 
 def _records(source: Source, by: Sequence[str], amounts: list[Amount]) -> list[dict[str, Any]]:
-    """The rows of a file of totals, with numbers where totals are; other amounts are also added to ``amounts``."""
+    """Read the rows of a file of totals, with totals as numbers; other amounts are also added to ``amounts``."""
     cells = source.whole()
     named = [name for name in by if name in cells.column_names]
     if len(by) > 1 and len(named) < len(by):
@@ -240,7 +240,7 @@ def _records(source: Source, by: Sequence[str], amounts: list[Amount]) -> list[d
 
 
 def _column(cells: Any, name: str, source: Source, amounts: list[Amount]) -> list[Any]:
-    """Numbers or other amounts if all cells are such; text otherwise, also for codes like 01."""
+    """Read cells as numbers or amounts if all of them are; otherwise as text, as for codes like 01."""
     numbers, found = read_numbers(cells, source.dialect), read_texts(cells, source.dialect)
     if found is None and numbers is None:
         raise InvalidProblem(
@@ -258,7 +258,7 @@ def _column(cells: Any, name: str, source: Source, amounts: list[Amount]) -> lis
 
 
 def _is_code(text: str) -> bool:
-    """Whether a number is a name, such as 01."""
+    """Whether a number is a code, such as 01."""
     return len(text) > 1 and text[0] == "0" and text[1].isdigit()
 
 

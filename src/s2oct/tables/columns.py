@@ -1,4 +1,4 @@
-"""Columns of a table: their cells as numbers, texts or labels, what they hold, and how they are used."""
+"""Columns of a table: reading cells as numbers, text or labels, and the content and use of columns."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from s2oct.wording import amount
 def encode_rows(
     table: Any, encoding: Encoding, dialect: Dialect, first_row: int = 1, unseen: Unseen | None = None
 ) -> FloatArray:
-    """Encode rows of a table, shape (rows, n_features); ``first_row`` is the number of the first one in messages.
+    """Encode rows of a table, shape (rows, n_features); ``first_row`` is the number of the first row in messages.
 
-    Values that the fit did not see are counted in ``unseen``; without it they are refused.
+    Values not seen in the fit are counted in ``unseen``; without it they are refused.
     """
     cells = {
         column.name: read_cells(table[column.name], column.name, column.kind, dialect) for column in encoding.columns
@@ -33,12 +33,12 @@ def encode_rows(
 
 
 def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArray | ObjectArray:
-    """Read a column as its encoding needs it: numbers, or text for categories.
+    """Read a column for its encoding: numbers, or text for categories.
 
-    A column of something else that should hold numbers is returned as text, and its encoding names the first bad cell.
+    A column that should hold numbers but does not is returned as text, and its encoding names the first invalid cell.
     """
     if kind == NUMBER:
-        # The default marks are not numbers, so among numbers they are missing values in every kind of table.
+        # The default marks are not numbers, so in numeric columns they are missing values in every format.
         usual = replace(dialect, missing=tuple(filter(None, dialect.missing)))
         numbers = read_numbers(column, usual if dialect.typed else dialect)
         if numbers is not None:
@@ -53,7 +53,7 @@ def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArra
 
 
 def category_texts(texts: ObjectArray, dialect: Dialect) -> ObjectArray:
-    """Write whole numbers without decimals: with a missing value among them, programs write 3 as 3.0."""
+    """Write integers without decimals: programs write 3 as 3.0 if the column has missing values."""
     if dialect.typed:
         return texts
     short = {text: _float_integer(text) for text in set(texts.tolist()) if text is not None}
@@ -63,7 +63,7 @@ def category_texts(texts: ObjectArray, dialect: Dialect) -> ObjectArray:
 
 
 def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
-    """Read a column as floats with NaN for missing values; None if it holds anything but numbers."""
+    """Read a column as floats with NaN for missing values; None if it holds other cells than numbers."""
     column = as_values(column)
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -71,7 +71,7 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
     elif is_text(kind):
         text = without_gaps(pc.utf8_trim_whitespace(column), dialect)
         if dialect.decimal == ",":
-            # A point then separates thousands: 1.234 is more than a thousand.
+            # A point is then the thousands separator: 1.234 is more than a thousand.
             text = pc.replace_substring(pc.replace_substring(text, ".", "?"), ",", ".")
         column = pc.replace_substring_regex(text, r"^\+([0-9.])", r"\1")
     elif not (
@@ -85,7 +85,7 @@ def read_numbers(column: Any, dialect: Dialect) -> FloatArray | None:
 
 
 def read_texts(column: Any, dialect: Dialect) -> ObjectArray | None:
-    """Read a column as text with None for missing values; None if it holds neither text nor numbers nor booleans."""
+    """Read text, numbers or booleans as text with None for missing values; None for a column of another type."""
     column = as_values(column)
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -101,7 +101,7 @@ def _number_text(number: float) -> str:
 
 
 def read_label_cells(column: Any, dialect: Dialect) -> list[Any]:
-    """Read a column of labels with None for missing values; whole numbers, also written as 1.0, become integers."""
+    """Read a label column with None for missing values; whole numbers, even if written 1.0, become integers."""
     column = as_values(column)
     kind = column.type
     is_plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
@@ -119,7 +119,7 @@ def as_values(column: Any) -> Any:
 
 
 def declared_order(column: Any) -> tuple[str, ...] | None:
-    """The levels of a dictionary column in their order; None for other columns, and for numbers without an order."""
+    """Return the ordered levels of a dictionary column; None for other columns and for unordered numbers."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or not (kind.ordered or is_text(kind.value_type)):
         return None
@@ -131,19 +131,19 @@ def declared_order(column: Any) -> tuple[str, ...] | None:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of text."""
+    """Whether an Arrow type is a text type."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def without_gaps(text: Any, dialect: Dialect) -> Any:
-    """Replace the marks of missing values in a column of text by nulls."""
-    # Arrow imports pandas to make an array or a scalar of Python objects; a pattern and a constant avoid that.
+    """Replace the marks of missing values in a text column by nulls."""
+    # Arrow imports pandas to convert Python objects to an array or a scalar; a pattern and a constant avoid that.
     is_gap = pc.match_substring_regex(pc.utf8_trim_whitespace(text), f"^(?:{'|'.join(map(re.escape, dialect.gaps))})$")
     return pc.if_else(is_gap, pa.NULL, text)
 
 
 def gaps_of(column: Any, dialect: Dialect) -> BoolArray:
-    """Which cells of a column are missing: nulls, NaN, and marks of missing values."""
+    """Return a mask of the missing cells of a column: nulls, NaN, and marks of missing values."""
     column = as_values(column)
     if is_text(column.type):
         found = pc.is_null(without_gaps(column, dialect))
@@ -154,11 +154,11 @@ def gaps_of(column: Any, dialect: Dialect) -> BoolArray:
 
 
 def _as_floats(column: Any) -> FloatArray:
-    """A column as floats with NaN for missing values, without a copy if nothing changes."""
+    """Convert a column to floats with NaN for missing values, without a copy if possible."""
     if not pa.types.is_float64(column.type):
         column = column.cast(pa.float64(), safe=False)
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    # Arrow imports pandas for its own conversion.
+    # Arrow's own conversion imports pandas.
     floats = _buffer(whole, np.dtype(float))
     if not whole.null_count:
         return np.asarray(floats)
@@ -166,12 +166,12 @@ def _as_floats(column: Any) -> FloatArray:
 
 
 def _flags(array: Any) -> BoolArray:
-    """An Arrow array of booleans, which have one bit each there."""
+    """Convert an Arrow array of booleans, which Arrow stores as bits."""
     return np.asarray(_buffer(array.cast(pa.uint8()), np.dtype(np.uint8)) == 1)
 
 
 def _buffer(array: Any, kind: np.dtype[Any]) -> Any:
-    """The values of an Arrow array of numbers, without a copy; those of nulls are arbitrary."""
+    """Return the values of a numeric Arrow array, without a copy; nulls have arbitrary values."""
     buffer = array.buffers()[1]
     if buffer is None:
         return np.zeros(len(array), kind)
@@ -185,7 +185,7 @@ def _label(value: Any) -> Any:
 
 
 def _whole_numbers(cells: list[str | None]) -> list[Any]:
-    """Cells as integers if all are written as such, or all as 1.0; otherwise the cells as they are."""
+    """Convert cells to integers if all are written as integers, or all like 1.0; otherwise return them unchanged."""
     known = {cell for cell in cells if cell is not None}
     for reading in (_integer, _float_integer):
         if known and all(reading(cell) is not None for cell in known):
@@ -194,7 +194,7 @@ def _whole_numbers(cells: list[str | None]) -> list[Any]:
 
 
 def _integer(cell: str) -> int | None:
-    # 007 is a name, and so is a number with more digits than 64 bits hold.
+    # 007 is a code, and so is an integer that exceeds 64 bits.
     return int(cell) if re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell.strip(), re.ASCII) else None
 
 
@@ -204,10 +204,10 @@ def _float_integer(cell: str) -> int | None:
 
 
 _NEARLY_ALL = 0.9
-"""Share of distinct texts from which on a column counts as dates or as names: single typing errors do not matter."""
+"""Minimum share of date-like texts in a column of dates, and of distinct texts in one of names; allows for typos."""
 
 _FEW = 30
-"""Most distinct texts of a column of bands, and most of a column of words that may all differ in nearly every row."""
+"""Maximum number of distinct texts in a column of bands, and in a text column with nearly as many texts as rows."""
 
 _DATE = re.compile(
     r"(\d{4}([-/]\d{1,2}){1,2}|\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})"
@@ -222,7 +222,7 @@ _BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+\u2013]|([-\u2013]|
 
 
 class Content(Enum):
-    """The content of a column, apart from missing values."""
+    """The content of a column, ignoring missing values."""
 
     NUMBERS = "numbers"
     BOOLEANS = "booleans, or the words true and false"
@@ -234,10 +234,10 @@ class Content(Enum):
 
 
 def what_cells_are(column: Any, dialect: Dialect) -> Content:
-    """Find the content of a column; a column of missing values counts as numbers.
+    """Determine the content of a column; a column of missing values counts as numeric.
 
-    Text that reads like a number is a number only in files without types. Text that reads like a date is a date,
-    because pandas reads dates from files as text, unless the type of the column says that it has categories.
+    Text that looks like a number is a number only in files without types. Text that looks like a date is a date,
+    because pandas reads dates from files as text, unless the column has a categorical type.
     """
     kind = as_values(column).type
     if is_temporal(kind):
@@ -266,12 +266,12 @@ def what_cells_are(column: Any, dialect: Dialect) -> Content:
 
 
 def is_temporal(kind: Any) -> bool:
-    """Whether an Arrow type is one of dates, times or durations."""
+    """Whether an Arrow type is a date, time or duration type."""
     return bool(pa.types.is_temporal(kind))
 
 
 def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
-    """Find the first cell that is not a number: its row, from 1, and its text; None if all cells are numbers."""
+    """Find the first nonnumeric cell: its row, from 1, and its text; None if all cells are numbers."""
     texts = read_texts(column, dialect)
     if texts is None or read_numbers(column, dialect) is not None:
         return None
@@ -286,13 +286,13 @@ def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
 
 
 def is_other_notation(text: str) -> bool:
-    """Whether a text that is not a number here is one in another notation."""
+    """Whether a text that is not a number in this notation is one in another."""
     plain = text.strip()
     return _NUMBER_OF_SOME_KIND.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
 
 
 def _are_bands(texts: set[str]) -> bool:
-    """Whether texts are a few bands of numbers, perhaps with single numbers among them, as in 1, 2-3 and 4+."""
+    """Whether texts are a few bands of numbers, possibly mixed with single numbers, as in 1, 2-3 and 4+."""
     bands = {text for text in texts if _BAND.fullmatch(text)}
     return bool(bands) and len(texts) <= _FEW and all(text.isdecimal() for text in texts - bands)
 
@@ -319,23 +319,23 @@ _ID = re.compile(
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """How a column is used.
+    """The use of a column.
 
     Parameters
     ----------
     name : str
     role : {"label", "id", "feature", "left out", "domain", "weight"}
-        A column of domains that is also a feature is "feature, domain".
+        The role of a domain column that is also a feature is "feature, domain".
     treatment : str
-        How it was treated, in a few words.
+        Its preprocessing, in a few words.
     n_missing : int
         Number of missing values.
     filling : str
-        What replaces them, in a few words; empty without missing values.
+        Their replacement, in a few words; empty without missing values.
     doubt : str
-        Why the user should check it; empty if there is no reason.
+        Why the user should check the column; empty if there is no reason.
     remedies : tuple of Remedy
-        What to do if the doubt is justified.
+        Remedies if the doubt is justified.
     """
 
     name: str
@@ -360,7 +360,7 @@ def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:
 
 
 def id_use(name: str) -> ColumnUse:
-    """Describe a column of row numbers, or with a different text in every row."""
+    """Describe a column with row numbers, or with a distinct text in every row."""
     if is_named_as_row_numbers(name):
         return ColumnUse(name, ID, "row numbers: kept, not used", doubt="it counts the rows, as an id does")
     doubt = "it has another text in every row, as an id does"
@@ -368,16 +368,16 @@ def id_use(name: str) -> ColumnUse:
 
 
 ROW_NUMBERS = "rownames"
-"""Name of a first column without a name: R and pandas write their row numbers like that."""
+"""Name of an unnamed first column, in which R and pandas write row numbers."""
 
 
 def is_named_as_row_numbers(name: str) -> bool:
-    """Whether a column has the name that R or pandas gives to its row numbers."""
+    """Whether a column has the name that R or pandas gives to row numbers."""
     return name.strip().lower() in (ROW_NUMBERS, "row.names", "rowname", "unnamed: 0", "index", "__index_level_0__")
 
 
 def named_columns(header: list[str]) -> list[str]:
-    """The names in a header, stripped; a first column without a name has row numbers."""
+    """Return the names in a header, stripped; an unnamed first column holds row numbers."""
     names = [name.strip() for name in header]
     if len(names) > 1 and not names[0] and ROW_NUMBERS not in names:
         names[0] = ROW_NUMBERS
@@ -385,13 +385,13 @@ def named_columns(header: list[str]) -> list[str]:
 
 
 def are_row_numbers(name: str, numbers: FloatArray) -> bool:
-    """Whether a column is named like row numbers and can hold them; rows may have been removed or shuffled."""
+    """Whether a column has the name and the values of row numbers; rows may have been removed or shuffled."""
     is_whole = bool((numbers == np.floor(numbers)).all())  # False for missing values
     return is_named_as_row_numbers(name) and is_whole and len(np.unique(numbers)) == len(numbers) > 1
 
 
 def looks_like_weight(name: str, known: FloatArray) -> bool:
-    """Whether a column of numbers is named like a survey weight and can hold one; NaN is removed from ``known``."""
+    """Whether a numeric column has the name and the values of a survey weight; ``known`` contains no NaN."""
     plain = name.strip().lower()
     return bool(_WEIGHT.search(plain) and not _OF_BODIES.search(plain) and (known >= 0).all() and known.any())
 
@@ -411,7 +411,7 @@ def _levels(column: Column, values: Any) -> str:
 
 
 def _doubt_about(name: str, values: Any) -> str:
-    """Why a column of numbers may not be a feature."""
+    """Say why a numeric column may be unsuitable as a feature."""
     plain = name.strip().lower()
     known = values[~np.isnan(values)]
     if looks_like_weight(name, known):

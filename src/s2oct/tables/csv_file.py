@@ -1,4 +1,4 @@
-"""Tables in CSV files, also gzipped; all their cells are text."""
+"""Tables in CSV files, plain or gzipped; all cells are text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from s2oct.tables.formats import GZIP, ReadingLimit
 from s2oct.wording import count
 
 LOOK = 2**16
-"""Bytes in which encoding and delimiter are looked for, and in which most headers end."""
+"""Number of bytes used to detect encoding and delimiter; most headers are shorter."""
 
 _PART = 2**20
 _BLOCK = 2**23
-"""Bytes that are parsed at a time; no row may be longer."""
+"""Number of bytes parsed at a time; no row may be longer."""
 
 _GZIP_WINDOW = 31
 _DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
@@ -39,7 +39,7 @@ _DAMAGED_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)
 
 @dataclass(frozen=True)
 class _Look:
-    """What the beginning of a file shows."""
+    """Properties detected from the beginning of a file."""
 
     delimiter: str
     n_blank: int
@@ -47,20 +47,20 @@ class _Look:
 
 
 class CsvFile:
-    """A CSV file: one look at its beginning says its encoding, delimiter and header; then it is read in one pass.
+    """A CSV file, read in one pass after its encoding, delimiter and header are detected from its beginning.
 
     Parameters
     ----------
     path : Path
         The file.
     called : str
-        What messages call it.
+        Its name in messages.
     head : bytes
         Its first bytes.
     wanted : Dialect
-        What is known for certain about how its cells are written.
+        The given part of its dialect.
     usual : Dialect
-        How such tables are usually written.
+        Defaults for the rest of its dialect.
     limit : ReadingLimit, optional
         The largest table to read; no limit by default.
     """
@@ -77,16 +77,16 @@ class CsvFile:
 
     @property
     def dialect(self) -> Dialect:
-        """How the cells are written, apart from decimals; the encoding is certain once all bytes have been read."""
+        """The dialect without the decimal sign; the encoding is certain once all bytes have been read."""
         return replace(self._wanted, delimiter=self._look.delimiter, charset=self._charset)
 
     @property
     def header(self) -> list[str]:
-        """Names of the columns, without the blanks around them."""
+        """Names of the columns, stripped."""
         return self._look.names
 
     def blocks(self) -> Iterator[Any]:
-        """Yield all rows, as many at a time as are parsed together."""
+        """Yield all rows, in the blocks in which they are parsed."""
         names, last = self.header, None
         try:
             for batch in self._reader():
@@ -100,7 +100,7 @@ class CsvFile:
             raise InvalidProblem(f"Expected a closing quote in {self.called!r}, got a cell that runs to the end.")
 
     def parts(self) -> Iterator[bytes]:
-        """Yield all bytes of the file, unpacked, a part at a time; the first part is as long as the first look."""
+        """Yield all bytes of the file, decompressed, in parts; the first part is as long as the detected beginning."""
         try:
             with gzip.open(self.path, "rb") if self.is_gzipped else self.path.open("rb") as file:
                 parts = chain([file.read(LOOK)], iter(lambda: file.read(_PART), b""))
@@ -109,7 +109,7 @@ class CsvFile:
             raise self._damaged_gzip() from error
 
     def utf8(self) -> Generator[bytes]:
-        """Yield all bytes of the file as UTF-8; the encoding is found out on the way."""
+        """Yield all bytes of the file as UTF-8; the encoding is detected on the fly."""
         transcoder = Transcoder(self._charset if self._is_certain else self._wanted.charset, self._usual.charset)
         for part in self.parts():
             yield transcoder.utf8(part)
@@ -119,12 +119,12 @@ class CsvFile:
 
     @property
     def is_gzipped(self) -> bool:
-        """Whether the file is packed."""
+        """Whether the file is compressed."""
         return self._head.startswith(GZIP)
 
     @cached_property
     def _look(self) -> _Look:
-        """What the beginning of the file shows; as much of it is read as the header needs."""
+        """Inspect the beginning of the file, up to the end of the header."""
         size, delimiter = LOOK, self._wanted.delimiter
         while True:
             text, is_whole = self._beginning(size)
@@ -148,7 +148,7 @@ class CsvFile:
         return _Look(delimiter, len(text) - len(table), named_columns(names))
 
     def _beginning(self, size: int) -> tuple[str, bool]:
-        """The first characters of the file, whose lines end with line feeds, and whether they are all."""
+        """Return the first characters, with line feeds as line ends, and whether they are the whole file."""
         data, is_whole = self._first_bytes(size)
         transcoder = Transcoder(self._wanted.charset, self._usual.charset)
         try:
@@ -186,7 +186,7 @@ class CsvFile:
             _Utf8Stream(self),
             pyarrow.csv.ReadOptions(
                 block_size=_BLOCK,
-                # Rows before the names are counted in lines, those after them as a reader of CSV counts.
+                # Rows before the names are counted in lines, later ones in CSV records.
                 skip_rows=self._look.n_blank,
                 skip_rows_after_names=1,
                 column_names=self.header,
@@ -226,7 +226,7 @@ class CsvFile:
 
 
 class _Utf8Stream:
-    """A file as Arrow reads it: full blocks, as long as there are bytes."""
+    """A file for Arrow's reader: full blocks until the end of the file."""
 
     closed = False
 
@@ -235,7 +235,7 @@ class _Utf8Stream:
         self._waiting = b""
 
     def read(self, size: int) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         found = [self._waiting]
         n_bytes = len(self._waiting)
         while n_bytes < size and (part := next(self._parts, None)) is not None:
@@ -253,14 +253,14 @@ class _Utf8Stream:
 T = TypeVar("T")
 
 _AHEAD = 2
-"""Most batches that wait at a time, so that memory stays bounded."""
+"""Maximum number of queued batches, so that memory stays bounded."""
 
 _PATIENCE = 0.1
-"""Seconds after which a reader with a full queue checks whether its items are still wanted."""
+"""Seconds after which a reader with a full queue checks whether its items are still needed."""
 
 
 def read_ahead(items: Iterable[T]) -> Iterator[T]:
-    """Yield the same items in the same order, fetched by another thread; its errors are raised here."""
+    """Yield the items in order while another thread fetches them; its errors are raised here."""
     waiting: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(_AHEAD)
     abandoned = threading.Event()
 
@@ -279,7 +279,7 @@ def read_ahead(items: Iterable[T]) -> Iterator[T]:
                 if not put((item,)):
                     return
             put(None)
-        except BaseException as error:  # any error must reach the consumer of the items
+        except BaseException as error:  # any error must reach the consumer
             put(error)
 
     reader = threading.Thread(target=fetch, name="s2oct-reader", daemon=True)

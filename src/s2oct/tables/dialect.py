@@ -1,4 +1,4 @@
-"""How the cells of a file are written, given or detected: delimiter, encoding, decimal sign, missing values."""
+"""The dialect of a file, given or detected: delimiter, encoding, decimal sign, missing values."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
 )
-"""Default marks of missing values, which are those of pandas."""
+"""Default marks of missing values, the same as in pandas."""
 
 UTF8, UTF8_MARKED = "utf-8", "utf-8-sig"
-"""UTF-8 without and with a byte-order mark at the beginning of the file."""
+"""UTF-8 without and with a byte-order mark."""
 
 
 def is_unicode(text: str) -> bool:
-    """Whether files can hold a text; bytes from a shell that are not text arrive as parts of characters."""
+    """Whether a text can be encoded; undecodable bytes from a shell arrive as surrogates."""
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the cells of a file are written; a Parquet file needs only marks of missing values and a decimal sign.
+    """The notation of the cells of a file; only missing values and the decimal sign apply to a Parquet file.
 
-    `Source.dialect` detects what is None.
+    `Source.dialect` detects the values of fields that are None.
 
     Parameters
     ----------
     delimiter : str, optional
-        Character that separates the cells of a CSV file.
+        Delimiter of a CSV file.
     charset : str, optional
         Character encoding of a CSV file, by its Python name.
     decimal : {".", ","}, optional
         Decimal sign of numbers.
     missing : tuple of str
-        Marks of missing values in addition to the default ones; with an empty one among them, instead of these.
+        Marks of missing values in addition to the default ones; if one of them is empty, instead of the default ones.
     typed : bool
-        Whether the types of the columns say what they hold. In CSV and Excel files, text can be a number.
+        Whether the columns have reliable types. In CSV and Excel files, text can be a number.
     """
 
     delimiter: str | None = None
@@ -101,7 +101,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte-order marks; those of UTF-32 come first, because they begin with those of UTF-16."""
+"""Byte-order marks; those of UTF-32 come first, because they start with those of UTF-16."""
 
 _NOT_CONTROL = bytes(code for code in range(256) if code >= 32 or code in b"\t\n\r\f\x1a")
 _POSSIBLE_IN_LATIN = bytes(code for code in range(256) if not 0x80 <= code < 0xA0)
@@ -113,16 +113,16 @@ _THOUSANDS = r"^[-+]?[0-9]{1,3}(?:,[0-9]{3})+$"
 
 
 class Transcoder:
-    """Turns the bytes of a file into UTF-8 and detects their character encoding.
+    """Converts the bytes of a file to UTF-8 and detects their character encoding.
 
-    A byte-order mark decides. ASCII is the same in all encodings. The first bytes that are not ASCII decide: if they
-    are valid UTF-8, so is the file; otherwise it has the ``usual`` encoding or, by default, the one-byte encoding of
-    western Europe. UTF-8, and bytes that are not text, are passed on unchanged: the reader checks them.
+    A byte-order mark decides. Without one, the first bytes that are not ASCII decide: if they are valid UTF-8, so is
+    the file; otherwise it has the ``usual`` encoding or, by default, the one-byte encoding of western Europe. UTF-8 and
+    bytes that are not text are passed on unchanged; the reader checks them.
 
     Parameters
     ----------
     charset : str, optional
-        The character encoding, if it is known.
+        The character encoding, if known.
     usual : str, optional
         The default character encoding of such files.
 
@@ -140,7 +140,7 @@ class Transcoder:
         self._turn = self._begin if charset is None else _turning(charset)
 
     def utf8(self, part: bytes, is_last: bool = False) -> bytes:
-        """Turn the next part of the file into UTF-8."""
+        """Convert the next part of the file to UTF-8."""
         return self._turn(part, is_last)
 
     def _begin(self, part: bytes, is_last: bool) -> bytes:
@@ -148,7 +148,7 @@ class Transcoder:
         if marked:
             return self._settle(marked[0], part, is_last)
         if len(" ".encode(self.charset).removeprefix(codecs.BOM_UTF8)) > 1:
-            # Zero bytes between letters are the only sign of an encoding with several bytes per character.
+            # Zero bytes between letters are the only sign of a multibyte encoding.
             if b"\0" in part:
                 return self._settle(self.charset, part, is_last)
             self.charset, self._usual = UTF8, None
@@ -170,7 +170,7 @@ class Transcoder:
             self.charset, self._turn = "latin-1", self._western
             return self._western(part, is_last)
         if part[:n_read].isascii():
-            # The last byte may begin a character in UTF-8, or be a whole one in another encoding.
+            # The last byte may start a character in UTF-8, or be a complete one in another encoding.
             self._kept = part[n_read:]
             return part[:n_read]
         return self._settle(UTF8, part, is_last)
@@ -188,7 +188,7 @@ class Transcoder:
 
 
 def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
-    """A function that turns parts in a known encoding into UTF-8."""
+    """Return a function that converts parts in a known encoding to UTF-8."""
     codec = codecs.lookup(charset).name
     if codec in (UTF8, UTF8_MARKED):
         return lambda part, is_last: part
@@ -197,15 +197,15 @@ def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
 
 
 def detect_delimiter(opening: str, usual: str | None = None) -> str:
-    """Find the delimiter that cuts the first lines into the same number of cells, and into most cells.
+    """Detect the delimiter that splits each of the first lines into the same number of cells, and into the most cells.
 
-    The ``usual`` delimiter has priority if it cuts the lines into the same number of cells.
+    The ``usual`` delimiter has priority if it splits all lines into the same number of cells.
     """
     lines = opening.splitlines()[:20]
     best, most = ",", 0.0
     for delimiter in dict.fromkeys([*filter(None, [usual]), *_DELIMITERS]):
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
-        # The last line may have been cut off.
+        # The last line may be truncated.
         is_regular = len(set(widths[:-1] or widths)) == 1
         if widths and widths[0] > 1 and (widths[0] if is_regular else 0.5) > most:
             best, most = delimiter, widths[0] if is_regular else 1
@@ -215,9 +215,9 @@ def detect_delimiter(opening: str, usual: str | None = None) -> str:
 
 
 def detect_decimal(columns: Iterable[Any], delimiter: str | None) -> str:
-    """Find the decimal sign of columns of text: a comma if some numbers have one and none have a point.
+    """Detect the decimal sign of text columns: a comma if some numbers have one and none has a point.
 
-    In a file with commas between cells, 1,234 in quotes has a thousands separator, not a decimal comma.
+    In a comma-delimited file, 1,234 in quotes has a thousands separator, not a decimal comma.
     """
     has_commas = False
     for column in columns:

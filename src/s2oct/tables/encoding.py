@@ -1,6 +1,6 @@
-"""From the columns of a table to features: numbers as they are, categories as numbers, missing values filled.
+"""Encode the columns of a table as features: numbers unchanged, categories as numbers, missing values filled.
 
-`Treatment.learn` makes an `Encoding` from a table; the model file keeps it, and every export repeats it.
+`Treatment.learn` makes an `Encoding` from a table; the model file stores it, and every export reproduces it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from s2oct.trees.features import BOOLEAN, GAP, MISSING, NUMBER, ONEHOT, ORDINAL,
 from s2oct.wording import amount, listed, plural
 
 _MOST_NAMED = 3
-"""Levels of one column that a sentence names."""
+"""Maximum number of levels of a column named in a sentence."""
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """What the fit did not see, added up over batches of rows.
+    """Levels and missing values not seen in the fit, counted over batches of rows.
 
     Attributes
     ----------
     rows : dict of (str, str or None) to (int, int)
-        For a column and a level of it, None for a missing value: the number of rows, and the first of them.
+        By column and level (None for a missing value): the number of rows, and the first row.
     """
 
     rows: dict[tuple[str, str | None], tuple[int, int]] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class Unseen:
         return bool(self.rows)
 
     def add(self, column: str, level: str | None, rows: Sequence[int]) -> None:
-        """Count rows, given by their numbers, in which a column has a level or a missing value."""
+        """Count the rows with these numbers for a level or a missing value of a column."""
         n_rows, first = self.rows.get((column, level), (0, rows[0]))
         self.rows[column, level] = n_rows + len(rows), min(first, rows[0])
 
     def sentence(self, columns: Iterable[Column]) -> str:
-        """Say what stands for the levels and missing values; the columns are those of the encoding."""
+        """Describe the replacements of the levels and missing values; the columns are those of the encoding."""
         found = [
             f"column {column.name!r} has {part}, treated as {_stand_in(column, is_missing)}"
             for column in columns
@@ -56,7 +56,7 @@ class Unseen:
         return f"Some values were not seen in the fit: {'; '.join(found)}."
 
     def refuse(self, columns: Iterable[Column]) -> None:
-        """Refuse all levels and missing values that were counted."""
+        """Refuse all counted levels and missing values."""
         refuse_all(
             [
                 _refusal(column, part, None if is_missing else value)
@@ -66,7 +66,7 @@ class Unseen:
         )
 
     def _parts(self, column: Column, *, with_rows: bool = False) -> Iterator[tuple[bool, str, str]]:
-        """For the levels and for the missing values of a column: which they are, how many, and the first of them."""
+        """Describe the levels and the missing values of a column: which ones, how many, and the first."""
         found = {level: rows for (name, level), rows in self.rows.items() if name == column.name}
         n_missing, first = found.pop(None, (0, 0))
         levels = [str(level) for level in found]
@@ -105,33 +105,33 @@ FALSE, TRUE = "False", "True"
 _WHOLE = re.compile(r"-?\d{1,15}", re.ASCII)
 
 _STRANGE, _GAP = -1, -2
-"""What stands for the position of a level that the fit did not see, and of a missing value."""
+"""Placeholders for the position of a level not seen in the fit, and of a missing value."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """How one column of a table becomes one feature or several.
+    """The encoding of one column of a table as one or more features.
 
     Parameters
     ----------
     name : str
     kind : {"number", "boolean", "onehot", "ordinal"}
     categories : tuple of str
-        The levels of a categorical column as text. One-hot makes an indicator of each but ``rest``, a boolean column
-        likewise; ordinal makes their positions 0, 1, 2, ...
+        The levels of a categorical column as text. One-hot and boolean columns get an indicator of each level except
+        ``rest``; ordinal columns become positions 0, 1, 2, ...
     fill : float, str or None
-        What stands for a missing value: a number, or a category. None where missing values are refused. Missing values
-        of a one-hot or boolean column that had some in the fit are a category of their own.
+        Replacement of missing values: a number or a category; None if missing values are refused. If a one-hot or
+        boolean column had missing values in the fit, they are a separate category.
     rest : str or None
-        The category that stands for all levels that are not among the categories. It has no indicator. It is not among
-        the categories itself if it joins rare levels.
+        The category for all levels outside the categories. It has no indicator. If it joins rare levels, it is not one
+        of the categories itself.
     gaps : bool
-        Whether the column had missing values in the fit. If it did, numbers and positions have an indicator of the
-        missing ones beside them.
+        Whether the column had missing values in the fit. If it did, numbers and positions get an additional indicator
+        of missing values.
     low, high : float or None
-        The least and the largest number that the fit saw; None for categories.
+        The minimum and maximum in the fit; None for categories.
     whole : bool
-        Whether all these numbers were whole.
+        Whether all numbers in the fit were integers.
     """
 
     name: str
@@ -146,43 +146,43 @@ class Column:
 
     @property
     def is_measured(self) -> bool:
-        """Whether the column becomes numbers, its own or the positions of its levels."""
+        """Whether the column becomes numbers: its values, or the positions of its levels."""
         return self.kind in (NUMBER, ORDINAL)
 
     @property
     def missing(self) -> str | None:
-        """The level of missing values, which has an indicator; None if the column had none in the fit."""
+        """The level of missing values, which has an indicator; None if the fit had no missing values here."""
         if not self.gaps:
             return None
         return _unlike({*self.categories}, MISSING) if self.is_measured else str(self.fill)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The categories without the one that stands for missing values alone."""
+        """The categories without the one for missing values only."""
         return tuple(level for level in self.categories if level != self.missing)
 
     @property
     def joins(self) -> bool:
-        """Whether ``rest`` joins rare levels, so that a level outside the categories need not be a new one."""
+        """Whether ``rest`` joins rare levels, so that a level outside the categories may have been in the fit."""
         return self.kind != NUMBER and self.rest not in self.categories
 
     @property
     def indicated(self) -> tuple[str, ...]:
-        """The levels that have an indicator."""
+        """The levels with an indicator."""
         if self.is_measured:
             return () if self.missing is None else (self.missing,)
         return tuple(value for value in self.categories if value != self.rest)
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the features this column becomes; that of a boolean is the column's own."""
+        """Names of the column's features; the feature of a boolean column has the name of the column."""
         is_boolean = self.kind == BOOLEAN
         indicators = (self.name if is_boolean and level == TRUE else f"{self.name}={level}" for level in self.indicated)
         return (self.name, *indicators) if self.is_measured else tuple(indicators)
 
     @property
     def described(self) -> tuple[Feature, ...]:
-        """The features this column becomes, as readers know them."""
+        """The column's features, as shown to readers."""
         if self.is_measured:
             fill = float(self.fill or 0.0) if self.kind == NUMBER else float(self.fill_position)
             measured = Feature(
@@ -204,14 +204,14 @@ class Column:
         )
 
     def word(self, category: str) -> str:
-        """A category as readers know it: ``true`` for the one that is called True."""
+        """Return a category as shown to readers: ``true`` for True."""
         return category.lower() if self.kind == BOOLEAN and category in (FALSE, TRUE) else category
 
     @cached_property
     def readings(self) -> dict[str, int]:
-        """Every text that stands for a category, with the position of the category.
+        """All spellings of the categories, with the position of the category.
 
-        Files, databases and languages write booleans and whole numbers in different ways; a column takes all of them.
+        Files, databases and languages write booleans and integers differently; a column accepts all spellings.
         """
         readings = {value: position for position, value in enumerate(self.categories)}
         for position, value in enumerate(self.categories):
@@ -221,7 +221,7 @@ class Column:
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """Texts that stand for a missing value: the usual ones, unless a level of the column is called like that."""
+        """Marks of missing values: the default ones, except those that are levels of the column."""
         return tuple(mark for mark in MARKS if mark not in self.readings)
 
     def is_gap(self, text: str | None) -> bool:
@@ -229,7 +229,7 @@ class Column:
         return text is None or (text not in self.readings and text.strip() in self.marks)
 
     def text(self, cell: Any) -> str | None:
-        """Write a cell, a known level in the spelling of the fit; None for a missing value."""
+        """Return a cell as text, known levels in the spelling of the fit; None for a missing value."""
         if self.kind == NUMBER:
             return None if np.isnan(cell) else str(cell)
         if self.is_gap(cell):
@@ -238,19 +238,19 @@ class Column:
 
     @property
     def rest_position(self) -> int:
-        """The position of ``rest``; the one after the last category if it joins rare levels."""
+        """The position of ``rest``; after the last category if it joins rare levels."""
         return len(self.categories) if self.joins else self.categories.index(str(self.rest))
 
     @property
     def fill_position(self) -> int:
-        """The position of the category that stands for a missing value."""
+        """The position of the category for missing values."""
         return self.rest_position if self.fill == self.rest else self.categories.index(str(self.fill))
 
     def encode(self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int = 1) -> FloatArray:
         """Encode some rows, shape (rows, len(features)).
 
-        ``values`` are floats with NaN for missing ones, or text with None for missing ones. What the fit did not see
-        is counted in ``unseen``. ``first_row`` is the number of the first row in messages.
+        ``values`` are floats with NaN for missing values, or text with None for missing values. Values not seen in the
+        fit are counted in ``unseen``. ``first_row`` is the number of the first row in messages.
         """
         if self.is_measured:
             read = self._numbers if self.kind == NUMBER else self._positions
@@ -263,7 +263,7 @@ class Column:
     def _numbers(
         self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int
     ) -> tuple[FloatArray, BoolArray]:
-        """The numbers, those of gaps filled, and where gaps were."""
+        """Return the numbers with missing values filled, and a mask of missing values."""
         if values.dtype.kind != "f":
             row, value = _first(values, [value is not None and not _is_number(value) for value in values])
             raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {value!r} in row {row + first_row}.")
@@ -287,7 +287,7 @@ class Column:
     def _positions(
         self, values: FloatArray | ObjectArray, unseen: Unseen, first_row: int
     ) -> tuple[IntArray, BoolArray]:
-        """The positions of the categories, those of gaps filled, and where gaps were."""
+        """Return the positions of the categories with missing values filled, and a mask of missing values."""
         index: dict[Any, int] = {**self.readings, None: _GAP}
         found = np.array([index.get(value, _STRANGE) for value in values], dtype=np.int64)
         strange: dict[str, list[int]] = {}
@@ -303,7 +303,7 @@ class Column:
         return np.where(gaps, self.fill_position, np.where(found == _STRANGE, self.rest_position, found)), gaps
 
     def _count_gaps(self, gaps: BoolArray, unseen: Unseen, first_row: int) -> None:
-        """Count gaps as not seen in the fit if the fit had none."""
+        """Count missing values as unseen if the fit had none."""
         if not self.gaps and gaps.any():
             unseen.add(self.name, None, (np.flatnonzero(gaps) + first_row).tolist())
 
@@ -334,11 +334,11 @@ class Encoding:
 
     @cached_property
     def described(self) -> tuple[Feature, ...]:
-        """The features as readers know them."""
+        """The features, as shown to readers."""
         return tuple(feature for column in self.columns for feature in column.described)
 
     def source(self, j: int) -> tuple[Column, str | None]:
-        """The column of a feature, and the level that it indicates; None for numbers and positions."""
+        """Return the column of a feature, and the level that it indicates; None for numbers and positions."""
         for column in self.columns:
             levels = (None, *column.indicated) if column.is_measured else column.indicated
             if j < len(levels):
@@ -347,7 +347,7 @@ class Encoding:
         raise IndexError(j)
 
     def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Names of the features that columns of these names become."""
+        """Return the names of the features of these columns."""
         wanted = set(names)
         strange = sorted(wanted - set(self.names))
         if strange:
@@ -365,11 +365,11 @@ class Encoding:
     ) -> FloatArray:
         """Encode some rows, shape (rows, n_features).
 
-        What the fit did not see, a level or a missing value, is replaced by what stands for it and counted in
-        ``unseen``; without that it is refused.
+        Levels and missing values not seen in the fit are replaced as the encoding says and counted in ``unseen``;
+        without ``unseen`` they are refused.
         """
         counted = Unseen() if unseen is None else unseen
-        # Columns stay contiguous in memory: a tree reads them as fast, and a copy into rows would cost more.
+        # Columns stay contiguous in memory: a tree reads them equally fast, and copying them to rows would be slower.
         features = np.empty((len(table[self.names[0]]), len(self.features)), order="F")
         first = 0
         for column in self.columns:
@@ -382,19 +382,19 @@ class Encoding:
 
 
 def refuse_same_features(encoding: Encoding) -> None:
-    """Refuse an encoding in which two columns make features of one name."""
+    """Refuse an encoding in which two columns have features of the same name."""
     twice = [name for name, times in Counter(encoding.features).items() if times > 1]
     if twice:
         raise InvalidProblem(f"Two columns make a feature {twice[0]!r}: rename one of them.")
 
 
 def plain_encoding(names: Iterable[str]) -> Encoding:
-    """The encoding of a table whose columns are its features, and in which missing values are refused."""
+    """Return the encoding of a table whose columns are its features; it refuses missing values."""
     return Encoding(tuple(Column(name, NUMBER) for name in names))
 
 
 def _spellings(category: str, kind: str) -> tuple[str, ...]:
-    """Other texts for a category: 3.0 is 3, and true, TRUE and 1 are True."""
+    """Return other spellings of a category: 3.0 for 3, and true, TRUE and 1 for True."""
     if kind == BOOLEAN and category in (FALSE, TRUE):
         digit = str(int(category == TRUE))
         return category.lower(), category.upper(), digit, f"{digit}.0"
@@ -424,17 +424,17 @@ class Features:
     Attributes
     ----------
     table : object
-        The table as it was passed or read.
+        The table as passed or read.
     encoding : Encoding
-        How its columns become features.
+        The encoding of its columns.
     rows : ndarray of shape (n_rows, n_features)
         The features of all rows.
     left_out : tuple of str
-        Columns of the table that are not features although nothing is wrong with them: domains as text.
+        Valid columns that are not features: domains as text.
     is_plain : bool
-        Whether the table is its features: numbers without gaps.
+        Whether the table equals its features: numbers without missing values.
     doubts : tuple of str
-        What the user should know about single columns, in sentences.
+        Warnings about single columns, in sentences.
     """
 
     table: Any
@@ -452,13 +452,13 @@ MEDIAN, MOST_FREQUENT = "median", "most-frequent"
 IMPUTATIONS = (MEDIAN, MOST_FREQUENT)
 
 MOST_LEVELS = 30
-"""Most categories of a one-hot column; the rarer ones are joined."""
+"""Maximum number of categories of a one-hot column; the rarest ones are joined."""
 
 MOST_RANKS = 50
-"""An ordinal column with more values than this is a name, a date or an id, not a category."""
+"""Maximum number of values of an ordinal column; a column with more holds names, dates or ids."""
 
 OTHER = "other"
-"""The level that joins rare ones, unless a column has a level of that name."""
+"""Name of the level that joins rare ones, unless a column has a level of that name."""
 
 
 def learn_column(
@@ -470,7 +470,7 @@ def learn_column(
     order: Sequence[str] | None = None,
     may_join: bool = True,
 ) -> Column:
-    """Learn the encoding of one column from its values: floats with NaN for gaps, or text with None for gaps.
+    """Learn the encoding of a column from its values: floats or text, with NaN or None for missing values.
 
     Parameters
     ----------
@@ -478,11 +478,11 @@ def learn_column(
     values : ndarray of shape (rows,)
     kind : {"number", "boolean", "onehot", "ordinal"}
     impute : {"median", "most-frequent"}
-        What stands for a missing number.
+        Replacement of missing numbers.
     order : sequence of str, optional
-        The categories of an ordinal column from the lowest; by default they are sorted.
+        The categories of an ordinal column, the lowest first; sorted by default.
     may_join : bool
-        Whether rare categories of a one-hot column are joined where there are more than 30.
+        Whether rare categories of a one-hot column are joined if there are more than 30.
     """
     if kind == NUMBER:
         return _learn_number(name, values, impute)
@@ -504,7 +504,7 @@ def learn_column(
 
 
 def _onehot_levels(name: str, known: Any, may_join: bool) -> tuple[tuple[str, ...], str]:
-    """Levels, and which of them has no indicator: the first of two, the rarest of several, or all rare ones of many."""
+    """Return the levels, and the one without indicator: the first of two, the rarest of several, or all rare ones."""
     found, counts = np.unique(known.astype(object), return_counts=True)
     if len(found) <= MOST_LEVELS:
         return tuple(map(str, found)), str(found[0] if len(found) <= 2 else found[np.argmin(counts)])
@@ -530,7 +530,7 @@ def _ordinal_levels(name: str, known: Any, order: Sequence[str] | None) -> tuple
 
 def _learn_number(name: str, values: Any, impute: str) -> Column:
     if values.dtype.kind != "f":
-        Column(name, NUMBER).encode(values, Unseen())  # refuses them, and names the first that is no number
+        Column(name, NUMBER).encode(values, Unseen())  # refuses them, and names the first nonnumeric cell
     known = values[~np.isnan(values)]
     if not len(known):
         raise _without_values(name)
@@ -541,15 +541,15 @@ def _learn_number(name: str, values: Any, impute: str) -> Column:
 
 
 def _short(value: float, values: FloatArray) -> float:
-    """The shortest decimal within a millionth of the spread: rules quote it, and 32-bit floats have long decimals."""
-    # Each end alone: a difference of huge numbers overflows.
+    """Return the shortest decimal within a millionth of the spread, for rules: 32-bit floats have long decimals."""
+    # Each end separately: a difference of huge numbers overflows.
     nearest = 1e-6 * float(values.max()) - 1e-6 * float(values.min())
     shorter = (float(f"{value:.{digits}g}") for digits in range(1, 17))
     return next((number for number in shorter if abs(number - value) <= nearest), value)
 
 
 def _unlike(taken: set[str], name: str) -> str:
-    """The name, in parentheses until it is not taken."""
+    """Return the name, in parentheses until it is unique."""
     while name in taken:
         name = f"({name})"
     return name
@@ -569,6 +569,6 @@ def _too_many(name: str, found: int, most: int) -> InvalidTable:
 
 
 def _mode(values: Any) -> Any:
-    """The most frequent value; of several, the least."""
+    """Return the most frequent value; the smallest one in a tie."""
     found, counts = np.unique(values, return_counts=True)
     return found[np.argmax(counts)]

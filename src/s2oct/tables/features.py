@@ -1,4 +1,4 @@
-"""Features from what users pass as X: arrays, lists, pandas, polars and Arrow tables."""
+"""Features from the user's X: arrays, lists, pandas, polars and Arrow tables."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categori
 from s2oct.trees.features import NUMBER
 from s2oct.wording import brief, listed, plural
 
-# Tables in memory as Arrow tables: pandas, polars and Arrow tables, arrays and lists of rows.
+# Conversion to Arrow tables, from pandas, polars and Arrow tables, arrays and lists of rows.
 
 _NUMBERS = "biuf"
-"""Kinds of numpy's types of numbers."""
+"""Kinds of numpy's numeric types."""
 
 
 def is_table(X: Any) -> bool:
@@ -39,14 +39,14 @@ def is_table(X: Any) -> bool:
 
 
 def arrow_table(X: Any) -> Any:
-    """Make an Arrow table of a table in memory.
+    """Convert a table in memory to an Arrow table.
 
-    Text, numbers, booleans, categories with or without an order, dates and missing values stay what they are.
+    Text, numbers, booleans, ordered and unordered categories, dates and missing values keep their types.
 
     Parameters
     ----------
     X : pandas, polars or Arrow table, array or list of rows
-        Columns of an array are called x0, x1, ...
+        Columns of an array are named x0, x1, ...
 
     Returns
     -------
@@ -68,7 +68,7 @@ def arrow_table(X: Any) -> Any:
 
 
 def _without_views(column: Any) -> Any:
-    """A column whose texts are stored in the way that Arrow can work with; polars has another one."""
+    """Return a column with text in Arrow's usual layout; polars uses string views."""
     kind = column.type
     if pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
@@ -83,13 +83,13 @@ def _without_views(column: Any) -> Any:
 
 
 def _is_of(X: Any, package: str, name: str) -> bool:
-    """Whether an object has a class of a package that may not be imported."""
+    """Whether an object is an instance of a class of a package that may not be imported."""
     module = sys.modules.get(package)
     return module is not None and isinstance(X, getattr(module, name))
 
 
 def _from_frame(X: Any) -> Any:
-    """A table of polars or of any other program that hands its columns over."""
+    """Convert a table of polars or of another program that exports its columns."""
     if hasattr(X, "__arrow_c_stream__"):
         return pa.table(X)
     from pyarrow.interchange import from_dataframe
@@ -128,13 +128,13 @@ def _pandas_column(series: Any, name: str) -> Any:
 
 
 def _from_rows(X: Any) -> Any:
-    """An array or a list of rows; what is text there is text, also beside numbers."""
+    """Convert an array or a list of rows; text stays text, even next to numbers."""
     try:
         array = X if isinstance(X, np.ndarray) else np.asarray(X)
     except ValueError as error:
         raise InvalidKind(f"Expected rows of equal length, got {brief(X)}.") from error
     if array.dtype.kind not in _NUMBERS and not isinstance(X, np.ndarray):
-        # As an array of text, numbers beside text would be text.
+        # In an array of text, numbers next to text would become text.
         array = np.array(X, dtype=object)
     if array.ndim != 2:
         raise InvalidKind(f"Expected a table with rows and columns, got {plural(array.ndim, 'dimension')}: {brief(X)}.")
@@ -147,7 +147,7 @@ def _from_rows(X: Any) -> Any:
 
 
 def _object_column(cells: Sequence[Any], name: str) -> Any:
-    """A column of Python's objects, which must be of one kind."""
+    """Convert a column of Python objects, which must have one type."""
     known = [None if marks_missing(cell) else cell for cell in cells]
     for kind, row in _first_of_each_kind(known).items():
         if kind == "other":
@@ -160,7 +160,7 @@ def _object_column(cells: Sequence[Any], name: str) -> Any:
     except (pa.ArrowException, OverflowError, UnicodeError) as error:
         found = _first_of_each_kind(known)
         if set(found) <= {"number"}:
-            # Numbers of several types, or larger than 64 bits.
+            # Numbers of mixed types, or beyond 64 bits.
             return pa.chunked_array([pa.array([None if cell is None else _as_float(cell, name) for cell in known])])
         named = " and ".join(f"{brief(known[row])} in row {row + 1}" for row in sorted(found.values())[:2])
         raise InvalidProblem(f"Column {name!r} has {named}: make it all text or all numbers.") from error
@@ -198,13 +198,13 @@ def refuse_repeated(names: Sequence[str]) -> None:
         raise InvalidProblem(f"Expected distinct column names, got {repeated} more than once: rename them.")
 
 
-# Tables that users pass to a classifier, read into features, and which of their columns rules may use.
+# Features of the tables passed to a classifier, and the columns that rules may use.
 
 _NUMERIC = re.compile(r"^u?int\d|^float|^double|^half|^decimal", re.IGNORECASE)
-"""Types of numbers, as pandas, polars and Arrow call them."""
+"""Names of numeric types in pandas, polars and Arrow."""
 
 _MOST_FOR_MEDIAN = 100_000
-"""Rows from which the median of a column without gaps is learned, at least: it only stands for gaps of other tables."""
+"""Minimum number of rows used for the median of a column without missing values: it only fills other tables."""
 
 
 def learn_features(
@@ -216,22 +216,22 @@ def learn_features(
     sample_weight: Any = None,
     keep_single: bool = False,
 ) -> Features:
-    """Learn how the columns of a table become features; the estimator gets ``encoding_`` and names of the columns.
+    """Learn the encoding of a table as features; set ``encoding_`` and the column names of the estimator.
 
     Parameters
     ----------
     estimator : classifier
-        The one that is fitted.
+        The classifier to fit.
     X : array-like or table
-        Numbers or, in a table or an array of objects, also text, categories, booleans and missing values.
+        Numbers; a table or an object array can also hold text, categories, booleans and missing values.
     categorical : object
         The parameter ``categorical_features``.
     left_out : tuple of str
         Columns that are not features.
     sample_weight : array-like of shape (n_rows,), optional
-        Survey weights: rows of weight 0 teach nothing.
+        Survey weights; rows of weight 0 are ignored.
     keep_single : bool
-        Whether floats of 32 bits stay so: a large table is not copied.
+        Whether 32-bit floats are kept, so that a large table is not copied.
     """
     if isinstance(X, Features):
         estimator.n_features_in_, estimator.encoding_ = len(X.encoding.names), X.encoding
@@ -263,9 +263,9 @@ def learn_features(
 
 
 def read_rows(estimator: Any, X: Any) -> FloatArray:
-    """The features of a table for a fitted classifier; levels and gaps that its fit did not see are a warning.
+    """Return the features of a table for a fitted classifier; warn about levels and missing values not seen in the fit.
 
-    Columns that the fit did not have are ignored in a table with names.
+    In a table with column names, columns that the fit did not have are ignored.
     """
     if isinstance(X, Features):
         return X.rows
@@ -294,7 +294,7 @@ def read_rows(estimator: Any, X: Any) -> FloatArray:
 
 
 def _as_table(X: Any) -> Any:
-    """What may be a table; refuses what is none."""
+    """Return an object that can be read as a table; refuse any other."""
     if X is None or isinstance(X, (str, bytes, Mapping, Set)):
         raise InvalidProblem(f"Expected a table of rows and features, got {brief(X)}.")
     if type(X).__name__ == "LazyFrame":
@@ -306,14 +306,14 @@ def _as_table(X: Any) -> Any:
 
 
 def _counted(sample_weight: Any, n_rows: int) -> IntArray | None:
-    """Positions of the rows that count; None if all do."""
+    """Return the positions of the rows with positive weight; None if all have one."""
     return None if sample_weight is None else counted_rows(read_weights(sample_weight, n_rows))
 
 
 def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, is_matched: bool = False) -> FloatArray:
-    """Validate a table of numbers with scikit-learn, which also records or compares the names; gaps are NaN.
+    """Validate a numeric table with scikit-learn, which also records or compares names; missing values are NaN.
 
-    The names of a table that is matched to the fit are not compared again.
+    The names of a table that already matches the fit are not compared again.
     """
     if np.ma.is_masked(X):
         X = np.ma.filled(X.astype(float), np.nan)
@@ -333,7 +333,7 @@ def _numbers(estimator: Any, X: Any, *, reset: bool, keep_single: bool = False, 
 
 
 def _plain(rows: FloatArray, names: Any, counted: IntArray | None) -> tuple[Encoding, FloatArray]:
-    """The encoding of a table of numbers, and its features."""
+    """Return the encoding of a numeric table, and its features."""
     shown = [f"x{j}" for j in range(rows.shape[1])] if names is None else [str(name) for name in names]
     teaching = rows if counted is None else rows[counted]
     gaps: BoolArray = np.asarray(np.isnan(teaching).any(axis=0))
@@ -346,7 +346,7 @@ def _plain(rows: FloatArray, names: Any, counted: IntArray | None) -> tuple[Enco
 
 
 def _filled(rows: FloatArray, encoding: Encoding, unseen: Unseen) -> FloatArray:
-    """The features of numbers; gaps of columns that had none in the fit are counted."""
+    """Return the features of numbers; count missing values of columns that had none in the fit."""
     if len(encoding.features) == rows.shape[1] and not np.isnan(rows).any():
         return rows
     cells = {column.name: np.asarray(rows[:, j], dtype=float) for j, column in enumerate(encoding.columns)}
@@ -354,7 +354,7 @@ def _filled(rows: FloatArray, encoding: Encoding, unseen: Unseen) -> FloatArray:
 
 
 def _arrow(estimator: Any, X: Any) -> Any:
-    """A table as an Arrow table that has rows and columns."""
+    """Convert a table to an Arrow table with at least one row and one column."""
     arrow = arrow_table(X)
     for number, what in ((arrow.num_rows, "sample"), (arrow.num_columns, "feature")):
         if not number:
@@ -366,7 +366,7 @@ def _arrow(estimator: Any, X: Any) -> Any:
 
 
 def _columns_of(encoding: Encoding, X: Any) -> Any | None:
-    """The columns that an encoding reads, if a table has them in their order; None for any other table."""
+    """Return the columns of an encoding if the table has them in the same order; None otherwise."""
     names, needed = names_of_columns(X), list(encoding.names)
     if [name for name in names if name in needed] != needed:
         return None
@@ -374,7 +374,7 @@ def _columns_of(encoding: Encoding, X: Any) -> Any | None:
 
 
 def _unused(learned: Learned) -> tuple[str, ...]:
-    """Say which columns are not used because they identify rows."""
+    """Name the columns that are not used because they identify rows."""
     ids = listed([repr(name) for name in learned.ids])
     if not learned.ids:
         return ()
@@ -387,11 +387,11 @@ def _unused(learned: Learned) -> tuple[str, ...]:
 
 
 def holds_numbers(X: Any) -> bool:
-    """Whether a table has numbers alone, with or without gaps."""
+    """Whether a table has only numbers, with or without missing values."""
     if names_of_columns(X):
         return all(_NUMERIC.search(str(kind)) for kind in _types_of_columns(X))
     if hasattr(X, "dtype"):
-        return getattr(X.dtype, "kind", "O") not in "OUSMm"  # a column of polars has a type of its own
+        return getattr(X.dtype, "kind", "O") not in "OUSMm"  # polars columns have their own types
     if not isinstance(X, (list, tuple)):
         return True
     cells = (cell for row in X for cell in (row if isinstance(row, (list, tuple, np.ndarray)) else (row,)))
@@ -399,7 +399,7 @@ def holds_numbers(X: Any) -> bool:
 
 
 def has_gaps(X: Any) -> bool:
-    """Whether a table of numbers has missing values."""
+    """Whether a numeric table has missing values."""
     if hasattr(X, "tocsr"):
         return False
     names = names_of_columns(X)
@@ -407,11 +407,11 @@ def has_gaps(X: Any) -> bool:
         parts = [X[name] for name in names] or [X]
         return any(bool(np.isnan(np.asarray(part, dtype=float)).any()) for part in parts)
     except (TypeError, ValueError, OverflowError):
-        return False  # the classifier that gets the table says what is wrong with it
+        return False  # the classifier reports what is wrong with the table
 
 
 def without_columns(X: Any, names: Sequence[str]) -> Any:
-    """A frame without the columns that are no features; anything else as it is."""
+    """Drop these columns from a data frame; return any other object unchanged."""
     known = names_of_columns(X)
     if not any(name in names for name in known):
         return X
@@ -420,7 +420,7 @@ def without_columns(X: Any, names: Sequence[str]) -> Any:
 
 
 def text_columns(X: Any, names: Any) -> tuple[str, ...]:
-    """Which of some named columns of a frame have no numbers."""
+    """Return those of the named columns of a data frame that are not numeric."""
     wanted = [names] if isinstance(names, str) else names if isinstance(names, (list, tuple)) else []
     kinds = {name: str(kind) for name, kind in zip(names_of_columns(X), _types_of_columns(X), strict=True)}
     named = [name for name in wanted if isinstance(name, str) and name in kinds]
@@ -428,12 +428,12 @@ def text_columns(X: Any, names: Any) -> tuple[str, ...]:
 
 
 def _types_of_columns(X: Any) -> list[Any]:
-    """Types of the columns that `names_of_columns` names."""
+    """Return the types of the columns that `names_of_columns` names."""
     return list(X.schema.types if hasattr(X, "column_names") else X.dtypes) if names_of_columns(X) else []
 
 
 def _column_problem(X: Any) -> str | None:
-    """Sentences about all columns of a frame that cannot be features."""
+    """Describe all columns of a data frame that cannot be features."""
     problems = [problem for name in names_of_columns(X) if (problem := _problem_of(X[name], str(name)))]
     return " ".join(problems) or None
 
@@ -447,7 +447,7 @@ def _problem_of(column: Any, name: str) -> str | None:
 
 
 def _cell_problem(X: Any) -> str | None:
-    """A sentence about the first row or cell of a list or an object array that cannot be read as numbers."""
+    """Describe the first row or cell of a list or an object array that cannot be read as numbers."""
     if not isinstance(X, (list, tuple)) and getattr(X, "dtype", np.dtype(float)).kind != "O":
         return None
     lengths = sorted({len(row) for row in X if hasattr(row, "__len__") and not isinstance(row, str)})
@@ -465,9 +465,9 @@ def _cell_problem(X: Any) -> str | None:
 
 
 def read_rule_features(given: Any, encoding: Encoding, names: Sequence[Any]) -> tuple[int, ...] | None:
-    """The features that rules may use, in ascending order, from names or numbers of columns; None for all.
+    """Return the sorted positions of the features that rules may use, from column names or positions; None for all.
 
-    ``names`` are those of all columns of the table, none if it has no names.
+    ``names`` are the names of all columns; empty if the table has none.
     """
     if given is None:
         return None
@@ -480,7 +480,7 @@ def read_rule_features(given: Any, encoding: Encoding, names: Sequence[Any]) -> 
 
 
 def _features_of(entry: Any, encoding: Encoding, given: Sequence[Any]) -> list[int]:
-    """Numbers of the features that a column becomes, given its name or number, or of the feature with this name."""
+    """Return the positions of the features of a column, given by name or position, or of the named feature."""
     is_named = bool(given) and all(isinstance(name, str) for name in given)
     names = list(given if is_named else encoding.names)
     if isinstance(entry, numbers.Integral) and not isinstance(entry, bool):

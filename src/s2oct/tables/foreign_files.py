@@ -22,7 +22,7 @@ from s2oct.tables.columns import named_columns
 from s2oct.tables.formats import Format, ReadingLimit, damage_reported, reader_of
 
 _MOST_CELLS = 10**8
-"""Cells between the corners of a sheet that are read at most: the reader makes room for all of them."""
+"""Maximum number of cells between the corners of a sheet, because the reader allocates all of them."""
 
 _PART = 2**20
 _LOOK = 2**14
@@ -32,7 +32,7 @@ _FILLED_CELL = re.compile(rb"<c\s[^>]*?\br\s*=\s*[\"']([A-Z]+)(\d+)[\"'][^>]*(?<
 
 @dataclass(frozen=True)
 class ExcelFile:
-    """A sheet of an Excel file: the names of its columns are in its first row."""
+    """A sheet of an Excel file, with column names in its first row."""
 
     path: Path
     called: str
@@ -46,13 +46,13 @@ class ExcelFile:
 
     @cached_property
     def header(self) -> list[str]:
-        """Names of the columns, without the blanks around them; columns without any cell at the right do not count."""
+        """Names of the columns, stripped; empty columns at the right are ignored."""
         width = max((i + 1 for row in self._rows for i, cell in enumerate(row) if cell != ""), default=0)
         return named_columns([_text(cell) for cell in self._rows[0][:width]])
 
     @property
     def n_rows(self) -> int:
-        """How many rows the table has."""
+        """Number of rows of the table."""
         return int(self._table.num_rows)
 
     def blocks(self) -> Iterator[Any]:
@@ -67,7 +67,7 @@ class ExcelFile:
 
     @cached_property
     def _rows(self) -> list[list[Any]]:
-        """The cells from the first to the last row that has any; an empty cell or one with an error is empty text."""
+        """The cells from the first to the last nonempty row; empty cells and errors are empty text."""
         name = self._chosen(self.sheets)
         with self._damage_reported(), self.__dict__.pop("_book") as book:
             rows: list[list[Any]] = book.get_sheet_by_name(name).to_python()
@@ -97,9 +97,10 @@ class ExcelFile:
         return self.sheet
 
     def _refuse_wide_sheets(self) -> None:
-        """Refuse sheets whose cells are far apart, and those beyond a limit, before room is made for them.
+        """Refuse sheets with cells far apart and sheets beyond a limit, before memory is allocated for them.
 
-        Without a limit a sheet may say how large it is; one that claims to be huge may only have formats there.
+        Without a limit, a small declared size is trusted. A huge one is checked, because it may count cells that only
+        have a format.
         """
         with zipfile.ZipFile(self.path) as archive:
             entries = [entry for entry in archive.infolist() if entry.filename.startswith("xl/")]
@@ -138,7 +139,7 @@ def _column_number(letters: bytes) -> int:
 
 
 def _excel_column(cells: list[Any]) -> Any:
-    """A column of cells, typed if all of them are of one type; otherwise it is text, as somebody reads it."""
+    """Make a column of cells, typed if all have the same type; otherwise text as displayed."""
     kinds = {type(cell) for cell in cells if cell != ""}
     if not kinds:
         return pa.nulls(len(cells))
@@ -170,17 +171,17 @@ _TYPES: dict[frozenset[type], tuple[Any, Callable[[Any], Any]]] = {
 
 
 _ROWS = 2**18
-"""Rows that are read at a time: Python's numbers need four times the room of Arrow's."""
+"""Number of rows read at a time: Python's numbers need four times the memory of Arrow's."""
 
 
 @dataclass(frozen=True)
 class StatisticsFile:
     """A file of SPSS, Stata or SAS.
 
-    A column all of whose values have labels becomes one of categories, in the order of their codes, which are ordered
-    if SPSS says so. A column in which some values have no label stays as it is: on a scale from 0 to 10 often only the
-    ends have labels. A nominal variable of SPSS has categories anyway, and a code without a label is one of them.
-    Values that the file declares as missing are gaps.
+    If all values of a column have labels, the column becomes categorical, in the order of the codes; the categories are
+    ordered if the SPSS variable is. If some values have no label, the column stays as it is: on a scale from 0 to 10
+    often only the ends have labels. A nominal SPSS variable is always categorical, and a code without a label is a
+    category. Values that the file declares as missing are missing values.
     """
 
     path: Path
@@ -195,12 +196,12 @@ class StatisticsFile:
 
     @property
     def variable_labels(self) -> Mapping[str, str]:
-        """What the file says about each column, if it says anything."""
+        """Descriptions of the columns that have one in the file."""
         return {name: label for name, label in self._facts.column_names_to_labels.items() if label}
 
     @property
     def n_rows(self) -> int:
-        """How many rows the table has."""
+        """Number of rows of the table."""
         said = self._facts.number_rows
         return int(self._table.num_rows) if said is None or "_table" in self.__dict__ else int(said)
 
@@ -252,14 +253,14 @@ class StatisticsFile:
             return file.read(6) == b"HEADER"
 
     def _most_rows(self) -> int:
-        """Rows that a limit allows; texts are as wide as the file says."""
+        """Maximum number of rows under a limit; text columns have the width declared in the file."""
         if self.limit is None:
             return 2**62
         widths: list[int] = list(self._facts.variable_storage_width.values())
         return min(self.limit.n_cells // max(len(widths), 1), self.limit.n_bytes // max(sum(widths), 1))
 
     def _with_labels(self, name: str, column: Any) -> Any:
-        """Replace the codes of a column by their labels if it is one of categories."""
+        """Replace the codes of a categorical column by their labels."""
         labels = self._labels_of_values(name)
         if not labels or pa.types.is_temporal(column.type):
             return _as_whole_numbers(column) if pa.types.is_floating(column.type) else column
@@ -276,13 +277,13 @@ class StatisticsFile:
         return pa.DictionaryArray.from_arrays(indices, _column_of_texts(ordered), ordered=measure == "ordinal")
 
     def _labels_of_values(self, name: str) -> dict[Any, str]:
-        """The labels of a column by their values, without those of missing values."""
+        """Return the value labels of a column, without those of missing values."""
         ranges = self._facts.missing_ranges.get(name, ())
         is_text = self._facts.readstat_variable_types[name] == "string"
         return {
             value if is_text else float(value): label.strip()
             for value, label in self._facts.variable_value_labels.get(name, {}).items()
-            # Stata's values from .a to .z arrive as letters.
+            # Stata's missing values .a to .z arrive as letters.
             if isinstance(value, str) is is_text and label.strip() and not any(_lies_in(value, part) for part in ranges)
         }
 
@@ -311,14 +312,14 @@ def _lies_in(value: Any, part: Any) -> bool:
 
 
 def _column_of_numbers(values: Sequence[float | None]) -> Any:
-    """An Arrow array of numbers; None and NaN are gaps."""
+    """Make an Arrow array of numbers; None and NaN are missing values."""
     floats = np.array(values, dtype=float)
     numbers = pa.Array.from_buffers(pa.float64(), len(floats), [None, pa.py_buffer(floats)])
     return pc.if_else(pc.is_nan(numbers), pa.NULL, numbers)
 
 
 def _column_of_texts(values: Sequence[str | None]) -> Any:
-    """An Arrow array of text; None and empty texts are gaps."""
+    """Make an Arrow array of text; None and empty text are missing values."""
     parts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -329,9 +330,9 @@ def _column_of_texts(values: Sequence[str | None]) -> Any:
 
 
 def _as_whole_numbers(column: Any) -> Any:
-    """The column as integers if all its numbers are whole.
+    """Convert the column to integers if all its numbers are whole.
 
-    Spreadsheets and statistics programs keep every number as a float, and nobody would call a region 3.0.
+    Spreadsheets and statistics programs store every number as a float, but a region should not be shown as 3.0.
     """
     if column.null_count == len(column):
         return column

@@ -1,4 +1,4 @@
-"""File formats: how they are recognised, which optional package reads them, and how much is read."""
+"""File formats: detection, the optional packages that read them, and limits on their size."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 from s2oct.errors import InvalidProblem, MissingExtra
 
 _TAIL = 2**16
-"""Bytes at the end of a zip archive that are looked at: its entries are listed there."""
+"""Number of bytes read at the end of a zip archive, where its entries are listed."""
 
 _ZIP, GZIP, _OLD_EXCEL = b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
 
 
 class Format(Enum):
-    """The format of a table in a file; the value is its name."""
+    """The format of a table in a file; the value is the format's name."""
 
     CSV = "CSV"
     PARQUET = "Parquet"
@@ -35,7 +35,7 @@ class Format(Enum):
 
     @property
     def is_typed(self) -> bool:
-        """Whether the types of its columns say what they hold; cells of a sheet hold what somebody typed."""
+        """Whether its columns have reliable types; cells of a sheet hold whatever was typed."""
         return self not in (Format.CSV, Format.EXCEL)
 
 
@@ -48,7 +48,7 @@ SUFFIXES = {
     Format.STATA: (".dta",),
     Format.SAS: (".sas7bdat", ".xpt"),
 }
-"""How names of files of each format end."""
+"""File suffixes of each format."""
 
 _SIGNATURES = (
     (GZIP, Format.CSV),
@@ -65,18 +65,18 @@ _SIGNATURES = (
 
 
 def format_of(path: Path, head: bytes, called: str) -> Format:
-    """Find the format of a file: its content says it or, without a signature, its name; otherwise it is CSV.
+    """Detect the format of a file from its content or, without a signature, from its name; the default is CSV.
 
-    Files of other programs that cannot be read are refused with the way to a format that can.
+    Unsupported formats of other programs are refused with advice on how to convert them.
 
     Parameters
     ----------
     path : Path
         The file.
     head : bytes
-        Its first bytes, 128 of them if it has so many.
+        Its first 128 bytes, or all of them if it is shorter.
     called : str
-        What messages call it.
+        Its name in messages.
     """
     for signature, found in _SIGNATURES:
         if head.startswith(signature):
@@ -117,7 +117,7 @@ _READERS = {
     Format.STATA: ("pyreadstat", "pyreadstat"),
     Format.SAS: ("pyreadstat", "pyreadstat"),
 }
-"""The module that reads each format, and the package that brings it."""
+"""The module that reads each format, and the package that provides it."""
 
 FOREIGN = frozenset(_READERS)
 """Formats whose readers are extras."""
@@ -136,7 +136,7 @@ def reader_of(kind: Format) -> Any:
 
 @contextmanager
 def damage_reported(kind: Format, called: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Replace what a library says about a damaged file by one sentence; errors of the operating system pass."""
+    """Replace a library's error about a damaged file by one sentence; operating system errors pass through."""
     try:
         yield
     except MemoryError as error:
@@ -163,16 +163,16 @@ class ReadingLimit:
     Parameters
     ----------
     n_bytes : int
-        Bytes, unpacked: of the file, and of the table in memory.
+        Maximum decompressed bytes of the file, and of the table in memory.
     n_cells : int
-        Cells. Millions of empty cells take few bytes in a file, and many in memory.
+        Maximum number of cells. Millions of empty cells take few bytes in a file, but many in memory.
     """
 
     n_bytes: int
     n_cells: int
 
     def bounded_parts(self, parts: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield parts of a file, and refuse to go on beyond the limit."""
+        """Yield parts of a file; refuse to continue beyond the limit."""
         n_bytes = 0
         for part in parts:
             n_bytes += len(part)
@@ -180,7 +180,7 @@ class ReadingLimit:
             yield part
 
     def bounded_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield batches of a table, and refuse to go on beyond the limit."""
+        """Yield batches of a table; refuse to continue beyond the limit."""
         n_bytes = n_cells = 0
         for batch in batches:
             n_bytes += sum(map(_unpacked_size, batch.columns))
@@ -190,7 +190,7 @@ class ReadingLimit:
             yield batch
 
     def refuse_cells(self, n_cells: int) -> None:
-        """Refuse a table of more cells than the limit."""
+        """Refuse a table with more cells than the limit."""
         if n_cells > self.n_cells:
             raise TooLarge(
                 f"The table has more than {self.n_cells:,} cells, the limit here: leave out rows or columns, or fit it "
@@ -198,7 +198,7 @@ class ReadingLimit:
             )
 
     def refuse_bytes(self, n_bytes: int) -> None:
-        """Refuse a file or table of more bytes than the limit."""
+        """Refuse a file or table with more bytes than the limit."""
         if n_bytes > self.n_bytes:
             raise TooLarge(
                 f"The file has more than {self.n_bytes:,} bytes when unpacked, the limit here: leave out rows or "
@@ -207,7 +207,7 @@ class ReadingLimit:
 
 
 def _unpacked_size(column: Any) -> int:
-    """Bytes of a column once its values replace the codes of a dictionary: few codes can stand for long texts."""
+    """Return the bytes of a column once values replace its dictionary codes: short codes can stand for long texts."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or pa.types.is_primitive(kind.value_type):
         return int(column.nbytes)

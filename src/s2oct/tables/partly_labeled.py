@@ -1,4 +1,4 @@
-"""A table with some labeled rows: roles of its columns, labels, domains and weights."""
+"""A partly labeled table: roles of its columns, labels, domains and weights."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _BETWEEN = ", "
 
 
 def margin_name(columns: Sequence[str]) -> str:
-    """Name of the margin of some columns."""
+    """Return the name of the margin of these columns."""
     return _BETWEEN.join(columns)
 
 
 def domain_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> ObjectArray:
-    """The domain of each row as text, None for a missing value.
+    """Return the domain of each row as text, None for a missing value.
 
-    Files of different formats write the same domain as 3, 3.0 or '3'. As text they are equal.
+    File formats write the same domain as 3, 3.0 or '3'. As text they are equal.
     """
     parts = [_texts(table[name], dialect) for name in columns]
     domains = np.empty(len(parts[0]), dtype=object)
@@ -60,7 +60,7 @@ def domain_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> Obje
 
 
 def distinct_domains(table: Any, columns: Sequence[str], dialect: Dialect) -> tuple[ObjectArray, IntArray]:
-    """Domains of a table, perhaps with repetitions, and for each row the position of its domain among them.
+    """Return the domains of a table, possibly repeated, and the position of each row's domain among them.
 
     Only distinct rows are read: a register has many rows and few domains.
     """
@@ -85,7 +85,7 @@ def _texts(column: Any, dialect: Dialect) -> list[str | None]:
 
 
 def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
-    """Read a weight of at least 0 for each row, at least one of them positive."""
+    """Read a nonnegative weight for each row; at least one must be positive."""
     weights = weights_of_part(column, name, dialect)
     if not weights.any():
         raise InvalidProblem(f"At least one weight must be positive, but column {name!r} has only zeros.")
@@ -93,7 +93,7 @@ def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
 
 
 def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
-    """Read a weight of at least 0 for each row of a part of a table."""
+    """Read a nonnegative weight for each row of a part of a table."""
     weights = _numbers(column, name, dialect)
     strange = ~np.isfinite(weights) | (weights < 0)
     if strange.any():
@@ -107,7 +107,7 @@ def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
 
 
 def replicate_weights_of_rows(table: Any, columns: Sequence[str], dialect: Dialect) -> dict[str, FloatArray]:
-    """Read columns of replicate weights; missing values stay, because unlabeled rows need no weight."""
+    """Read columns of replicate weights; missing values are kept, because unlabeled rows need no weight."""
     return {name: _numbers(table[name], name, dialect) for name in columns}
 
 
@@ -127,22 +127,22 @@ class Roles:
     Parameters
     ----------
     label : str
-        Column of the labels; its gaps are the unlabeled rows.
+        Label column; rows with a missing value are unlabeled.
     ids : tuple of str
-        Columns that are kept and not used.
+        Columns that are kept but not used.
     features : tuple of str
-        Columns that are features; by default all that have no other role.
+        Feature columns; by default all columns without another role.
     excluded : tuple of str
         Columns that are not features.
     margins : tuple of tuple of str
-        For each margin the columns that divide the rows into domains; several columns divide them together. They are
-        not features, unless they are named as such or ``keeps_domains`` is true.
+        For each margin, the columns whose combinations are its domains. They are not features unless ``features`` names
+        them or ``keeps_domains`` is true.
     keeps_domains : bool
-        Whether columns of domains are features, too.
+        Whether domain columns are also features.
     weight : str, optional
-        Column of the survey weights, which is not a feature.
+        Column of survey weights, which is not a feature.
     unweighted : bool
-        Whether the user said that no column holds survey weights; a column named like a weight is then a feature.
+        Whether the user stated that no column holds survey weights; a column named like a weight is then a feature.
     """
 
     label: str
@@ -174,7 +174,7 @@ class Roles:
         return tuple(dict.fromkeys(name for margin in self.margins for name in margin))
 
     def feature_columns(self, source: Source) -> tuple[str, ...]:
-        """Columns of a table that become features; refuses a table that lacks a column with a role."""
+        """Return the columns that become features; refuse a table that lacks a column with a role."""
         for role, columns in {
             "label": [self.label],
             "id": self.ids,
@@ -199,7 +199,7 @@ _LIKELY_CLASS = "None"
 
 @dataclass(frozen=True, eq=False)
 class PartlyLabeledTable:
-    """A table whose column of labels has missing values.
+    """A table whose label column has missing values.
 
     Parameters
     ----------
@@ -214,9 +214,9 @@ class PartlyLabeledTable:
     feature_columns : tuple of str
         The columns that become features.
     n_unseen : int
-        Unlabeled rows of a register that are not in memory.
+        Number of unlabeled rows of a register that are not in memory.
     unseen : ndarray of shape (rows,), optional
-        For each row, the number or weight of the rows with its domains that are not in memory.
+        For each row, the number or weight of rows in the same domains that are not in memory.
     """
 
     source: Source
@@ -234,12 +234,12 @@ class PartlyLabeledTable:
 
     @cached_property
     def n_unlabeled(self) -> int:
-        """Number of rows without a label."""
+        """Number of unlabeled rows."""
         return sum(label is None for label in self.labels) + self.n_unseen
 
     @cached_property
     def label_marks(self) -> Counter[str]:
-        """How often the label column holds each of the default marks of missing values, without empty cells."""
+        """Counts of the default marks of missing values in the label column, except empty cells."""
         cells = self.cells[self.roles.label]
         if not is_text(cells.type):
             return Counter()
@@ -249,7 +249,7 @@ class PartlyLabeledTable:
 
     @property
     def doubts(self) -> tuple[Notice, ...]:
-        """Warnings about marks of missing values in the label column that may be a class."""
+        """Warnings about marks of missing values in the label column that may be classes."""
         marks, n_marked = self.label_marks, self.label_marks.total()
         is_only_mark = n_marked == self.n_unlabeled and len(marks) == 1
         if not marks or (is_only_mark and _LIKELY_CLASS not in marks):
@@ -274,7 +274,7 @@ class PartlyLabeledTable:
 
     @cached_property
     def domains(self) -> tuple[tuple[str, ObjectArray], ...]:
-        """The name of each margin and the domain of each row."""
+        """The name of each margin, with the domain of each row."""
         return tuple(
             (margin_name(columns), domain_of_rows(self.cells, columns, self.source.dialect))
             for columns in self.roles.margins
@@ -313,7 +313,7 @@ class PartlyLabeledTable:
         return self.cells[self.roles.ids[0]].to_pylist() if self.roles.ids else None
 
     def learn(self, treatment: Treatment) -> Learned:
-        """Learn how the feature columns become features, from the rows that count."""
+        """Learn the encoding of the feature columns from the rows with positive weight."""
         counted = counted_rows(self.weights)
         cells = self.cells if counted is None else self.cells.take(pa.array(counted))
         is_named = bool(self.roles.features)
@@ -325,12 +325,12 @@ class PartlyLabeledTable:
         return replace(self, roles=replace(self.roles, ids=(*self.roles.ids, *names)), feature_columns=features)
 
     def uses(self, learned: Learned) -> tuple[ColumnUse, ...]:
-        """The use of every column, in the order of the columns."""
+        """Return the use of every column, in the order of the columns."""
         found = {use.name: self._in_view_of_roles(use) for use in learned.uses}
         return tuple(found.get(name) or self._named_use(name) for name in self.cells.column_names)
 
     def _in_view_of_roles(self, use: ColumnUse) -> ColumnUse:
-        """The use of a feature, given the roles that the user named."""
+        """Adjust the use of a feature to the roles named by the user."""
         if use.doubt == CALLED_WEIGHT and (self.roles.unweighted or use.name in self.roles.features):
             use = replace(use, doubt="", remedies=())
         return replace(use, role=f"{FEATURE}, {DOMAIN}") if use.name in self.roles.domain_columns else use
@@ -349,7 +349,7 @@ class PartlyLabeledTable:
         return ColumnUse(name, LEFT_OUT, "not used")
 
     def refuse_added_columns(self) -> None:
-        """Refuse features that an earlier fit wrote: they repeat the labels."""
+        """Refuse features written by an earlier fit, because they repeat the labels."""
         refuse_all(
             [
                 InvalidTable(
@@ -363,7 +363,7 @@ class PartlyLabeledTable:
         )
 
     def refuse_unnamed_weights(self, treatment: Treatment) -> None:
-        """Refuse features that are named like survey weights, unless the user said what they are."""
+        """Refuse features named like survey weights, unless the user named their role."""
         if self.roles.unweighted or self.roles.weight is not None or self.roles.features:
             return
         named = {*treatment.kinds, *treatment.orders}
@@ -386,7 +386,7 @@ class PartlyLabeledTable:
         return numbers is not None and looks_like_weight(name, numbers[~np.isnan(numbers)])
 
     def refuse_too_many_classes(self) -> None:
-        """Refuse a column of labels that is probably an id or a measurement."""
+        """Refuse a label column that is probably an id or a measurement."""
         known = [label for label in self.labels if label is not None]
         distinct = set(known)
         if len(distinct) > 2 and 2 * len(known) < 3 * len(distinct):

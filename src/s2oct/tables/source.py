@@ -1,4 +1,4 @@
-"""A table in a file of any format: all of it, batches of rows, or one row. The file is read once."""
+"""A table in a file of any format, read once: as a whole, in batches, or a single row."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from s2oct.tables.foreign_files import ExcelFile, StatisticsFile
 from s2oct.tables.formats import Format, ReadingLimit, format_of
 
 _SAMPLED_ROWS = 2**14
-"""Rows from which the decimal sign is detected."""
+"""Number of rows used to detect the decimal sign."""
 
 _LIMITED_ROWS = 2**10
-"""Rows of a Parquet file that are read before a limit is checked again: compressed texts can be long."""
+"""Number of rows of a Parquet file read between two checks of a limit: compressed text can be long."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class Source:
     Parameters
     ----------
     path : Path
-        The file, in any format of `Format`; its content decides which.
+        The file, in any format of `Format`; the format is detected from the content.
     wanted : Dialect
-        How its cells are written, as far as the user said.
+        The dialect, as far as the user gave it.
     usual : Dialect
-        Defaults for what the user did not say, for instance from the table that a model was fitted to.
+        Defaults for the rest of the dialect, for instance from the table of a model's fit.
     limit : ReadingLimit, optional
         The largest table to read; no limit by default.
     sheet : str, optional
-        The sheet of an Excel file; by default the first.
+        The sheet of an Excel file; the first by default.
     called : str, optional
-        Name of the file in messages; by default its path.
+        Name of the file in messages; its path by default.
     """
 
     path: Path
@@ -69,12 +69,12 @@ class Source:
             raise InvalidProblem(f"{self.name!r} is not an Excel file and has no sheet {self.sheet!r}.")
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy in another process starts to read from the beginning.
+        # A copy in another process reads from the beginning.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
     def name(self) -> str:
-        """The file as messages name it."""
+        """The name of the file in messages."""
         return self.called or str(self.path)
 
     @cached_property
@@ -84,13 +84,13 @@ class Source:
 
     @property
     def dialect(self) -> Dialect:
-        """How the cells are written: as the user said, or as detected."""
+        """The dialect, given by the user or detected."""
         written = self._file.dialect if isinstance(self._file, CsvFile) else self._wanted
         return replace(written, decimal=self._decimal, typed=self.format.is_typed)
 
     @property
     def variable_labels(self) -> Mapping[str, str]:
-        """Descriptions of columns that the file has."""
+        """Descriptions of columns in the file."""
         return self._file.variable_labels if isinstance(self._file, StatisticsFile) else {}
 
     @property
@@ -100,7 +100,7 @@ class Source:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, which must be distinct and not empty."""
+        """Names of the columns, which must be distinct and nonempty."""
         names = self._file.header
         if not names:
             raise InvalidProblem(f"The table in {self.name!r} has no columns.")
@@ -119,15 +119,15 @@ class Source:
         return pa.concat_tables(batches).unify_dictionaries()
 
     def batches(self, columns: Sequence[str], rows: int = BATCH_ROWS, *, group: int | None = None) -> Iterator[Any]:
-        """Yield some columns of the table in batches of at most ``rows`` rows; cells of CSV files are text.
+        """Yield columns of the table in batches of at most ``rows`` rows; cells of CSV files are text.
 
-        If the first rows have been read already, they are not read again. ``group`` is a row group of a Parquet file.
+        Rows that were already read are not read again. ``group`` is a row group of a Parquet file.
         """
         if isinstance(self._file, ParquetFile):
             found = self._file.batches(columns, rows if self.limit is None else min(rows, _LIMITED_ROWS), group)
             yield from found if self.limit is None else self.limit.bounded_batches(found)
             return
-        # Detected first, because it reads the first rows, and the loop continues after them.
+        # First, because detection reads the first rows, and the loop continues after them.
         _ = self._decimal
         for block in self.__dict__.pop("_begun", None) or self._blocks():
             for first in range(0, block.num_rows, rows):
@@ -135,16 +135,16 @@ class Source:
 
     @property
     def row_groups(self) -> list[int]:
-        """Number of rows of each row group of a Parquet file; empty for other files."""
+        """Return the number of rows of each row group of a Parquet file; empty for other files."""
         return self._file.row_groups() if isinstance(self._file, ParquetFile) else []
 
     def has_more_rows_than(self, number: int) -> bool:
-        """Whether the table has more rows than this; rows that are read to find out are not read again."""
+        """Whether the table has more than ``number`` rows; rows read to find out are not read again."""
         n_rows = self._file.n_rows
         return self._begun.sees_more_than(number) if n_rows is None else n_rows > number
 
     def require(self, names: Sequence[str], role: str) -> None:
-        """Refuse names that no column has."""
+        """Refuse names that are not columns of the table."""
         absent = [name for name in names if name not in self.columns]
         if absent:
             shown = list(self.columns[:20]) + (["..."] if len(self.columns) > 20 else [])
@@ -183,7 +183,7 @@ class Source:
 
     @property
     def _wanted(self) -> Dialect:
-        """The wanted dialect with marks of missing values: files whose columns have types need no default marks."""
+        """The given dialect with marks of missing values; typed files need no default marks."""
         if self.format.is_typed:
             return replace(self.wanted, missing=("", *self.wanted.missing))
         usual = () if self.usual.typed else self.usual.missing
@@ -203,22 +203,22 @@ class Source:
         return _BegunReading(self._blocks())
 
     def _blocks(self) -> Iterator[Any]:
-        """All rows in the blocks of the file's reader."""
-        _ = self.columns  # refuses names that cannot be used
+        """Yield all rows in the blocks of the file's reader."""
+        _ = self.columns  # refuses invalid names
         assert not isinstance(self._file, ParquetFile)
         found = self._file.blocks()
         return found if self.limit is None else self.limit.bounded_batches(found)
 
 
 class _BegunReading:
-    """The blocks of a file; those that were read early are kept until they are needed."""
+    """The blocks of a file; blocks read early are kept until needed."""
 
     def __init__(self, blocks: Iterator[Any]) -> None:
         self._blocks = blocks
         self._seen: list[Any] = []
 
     def sees_more_than(self, number: int) -> bool:
-        """Read until more rows than this are seen; False if the file has no more."""
+        """Read until more than ``number`` rows are seen; False if the file has fewer."""
         n_rows: int = sum(block.num_rows for block in self._seen)
         while n_rows <= number and (block := next(self._blocks, None)) is not None:
             self._seen.append(block)
@@ -226,7 +226,7 @@ class _BegunReading:
         return n_rows > number
 
     def first(self, number: int) -> Any:
-        """The first rows."""
+        """Return the first rows."""
         self.sees_more_than(number - 1)
         return pa.concat_tables(self._seen).slice(0, number) if self._seen else pa.table({})
 
@@ -247,7 +247,7 @@ class TableRow:
     cells : Arrow table
         The row.
     dialect : Dialect
-        How its cells are written.
+        The dialect of its cells.
     """
 
     number: int
@@ -266,7 +266,7 @@ class TableRow:
 
     @classmethod
     def by_id(cls, source: Source, columns: Sequence[str], column: str, value: str) -> TableRow:
-        """Find the only row with a value in a column of ids."""
+        """Find the only row with this value in an id column."""
         found: list[TableRow] = []
         before = 0
         for batch in source.batches(list(dict.fromkeys([*columns, column]))):
@@ -279,16 +279,16 @@ class TableRow:
         return found[0]
 
     def text(self, column: str) -> str:
-        """A cell as text."""
+        """Return a cell as text."""
         [cell] = self.cells[column].to_pylist()
         return "" if cell is None else str(cell)
 
     def features(self, encoding: Encoding) -> FloatArray:
-        """Features of the row, shape (p,)."""
+        """Return the features of the row, shape (p,)."""
         return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
 
     def texts(self, encoding: Encoding) -> dict[str, str | None]:
-        """The cells of all columns as text: levels in the spelling of the fit, None for a missing value."""
+        """Return the cells of all columns as text: levels in the spelling of the fit, None for a missing value."""
         return {
             column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
             for column in encoding.columns

@@ -1,4 +1,4 @@
-"""A table to write to a file, batch after batch, and the columns that a fit adds to it."""
+"""Writing a table to a file in batches, and the columns that a fit adds to it."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _ESCAPE = "'"
 
 
 class Target:
-    """A table to write, in the format that its name says.
+    """A table to write, in the format given by its name.
 
     Parameters
     ----------
     draft : Path
         The file to write to.
     name : Path
-        The name that the file will have, which says the format.
+        The final name of the file, which determines the format.
     dialect : Dialect
-        How a CSV file is written: by default with commas and points, in UTF-8. Tabs if the name says so.
+        The dialect of a CSV file: by default commas, decimal points and UTF-8; tabs if the name says so.
     keep_formulas : bool
-        Write text that a spreadsheet would execute as it is. By default it gets an apostrophe in front, which
-        spreadsheets read as "this is text".
+        Leave text that a spreadsheet would execute unchanged. By default it is prefixed with an apostrophe, which marks
+        text in spreadsheets.
     """
 
     def __init__(self, draft: Path, name: Path, dialect: Dialect | None = None, *, keep_formulas: bool = False) -> None:
@@ -56,7 +56,7 @@ class Target:
         self._writer: Any = None
 
     def write(self, batch: Any) -> None:
-        """Append some rows."""
+        """Append rows."""
         if self._writer is None:
             self._writer = self._open(batch.schema)
         self._writer.write_table(batch)
@@ -68,7 +68,7 @@ class Target:
 
     @property
     def _delimiter(self) -> str:
-        """As in the table that came in; semicolons if a sheet with decimal commas came in."""
+        """The delimiter of the input; a semicolon if the input was a sheet with decimal commas."""
         return self._dialect.delimiter or (";" if self._dialect.decimal == "," else ",")
 
     def _open(self, schema: Any) -> Any:
@@ -79,7 +79,7 @@ class Target:
 
 
 def write_table(file: Path, table: Any, dialect: Dialect) -> None:
-    """Write a table whose cells are at hand: the file is complete, or not written at all."""
+    """Write a table in memory to a file, completely or not at all."""
     draft = Draft.beside(file)
     try:
         with closing(Target(draft.path, file, dialect)) as target:
@@ -90,17 +90,17 @@ def write_table(file: Path, table: Any, dialect: Dialect) -> None:
 
 
 def check_table_name(name: Path) -> None:
-    """Refuse a name whose ending says no format that can be written."""
+    """Refuse a name whose suffix is not a writable format."""
     if name.suffix.lower() not in _CSV_SUFFIXES | _PARQUET_SUFFIXES:
         raise InvalidProblem(f"Expected a table to write to, .csv, .tsv, .txt or .parquet, got {str(name)!r}.")
 
 
 class _CsvWriter:
-    """Writes CSV with quotes only in batches that need them."""
+    """A CSV writer that quotes cells only in batches that need it."""
 
     def __init__(self, path: Path, names: Sequence[str], delimiter: str, dialect: Dialect, keep_formulas: bool) -> None:
         self._delimiter, self._dialect, self._keep_formulas = delimiter, dialect, keep_formulas
-        # One encoder for the whole file: some encodings begin with a mark.
+        # One encoder for the whole file, because some encodings start with a byte-order mark.
         self._encoder = codecs.getincrementalencoder(dialect.charset or UTF8)()
         self._file = path.open("wb")
         header = io.StringIO()
@@ -120,7 +120,7 @@ class _CsvWriter:
         self._file.close()
 
     def _spelled(self, column: Any) -> Any:
-        """A column with decimal signs and harmless text, as it will be written."""
+        """Convert a column for writing: decimal signs, and text that spreadsheets do not execute."""
         if is_text(column.type):
             return self._harmless(column)
         if pa.types.is_floating(column.type) and self._dialect.decimal == ",":
@@ -162,39 +162,39 @@ class _CsvWriter:
 
 @dataclass(frozen=True)
 class AddedColumns:
-    """Names of the columns that are added to a table.
+    """Names of the columns that a fit adds to a table.
 
     Parameters
     ----------
     label : str, optional
-        Column of the labels, which begins their names; None where the model was not fitted to a table.
+        Label column, which is the prefix of the names; None if the model was not fitted to a table.
     """
 
     label: str | None = None
 
     @property
     def predicted(self) -> str:
-        """Column with the class that the tree predicts."""
+        """Column of predicted classes."""
         return self._named("predicted")
 
     @property
     def leaf(self) -> str:
-        """Column with the leaf in which a row ends."""
+        """Column of leaves."""
         return self._named("leaf")
 
     @property
     def completed(self) -> str:
-        """Column with the given labels and, in their gaps, the predicted classes."""
+        """Column of labels, with predicted classes for unlabeled rows."""
         return self._named("completed")
 
     @property
     def stability(self) -> str:
-        """Column with the share of equally good trees that agree on a row."""
+        """Column with the share of equally good trees that agree on the row."""
         return self._named("stability")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, in the order in which a fit adds them."""
+        """All names, in the order in which a fit adds the columns."""
         return self.completed, self.predicted, self.leaf, self.stability
 
     def _named(self, content: str) -> str:
@@ -202,7 +202,7 @@ class AddedColumns:
 
 
 def class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
-    """Make a column of class labels from their indices; 16 bits count more classes than any tree has."""
+    """Make a column of class labels from their indices; 16 bits are enough for the classes of any tree."""
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int16)), pa.array(list(classes)))
 
 
@@ -212,5 +212,5 @@ def leaf_column(leaves: IntArray) -> Any:
 
 
 def number_column(numbers: FloatArray) -> Any:
-    """Make a column of numbers, with a gap for NaN."""
+    """Make a column of numbers; NaN becomes a missing value."""
     return pa.array(numbers, from_pandas=True)

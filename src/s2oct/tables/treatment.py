@@ -1,4 +1,4 @@
-"""What to do with the columns of a table: which are categorical, their kinds and orders, and what stands for gaps."""
+"""The preprocessing of columns: which are categorical, their kinds and orders, and replacement of missing values."""
 
 from __future__ import annotations
 
@@ -36,38 +36,38 @@ CATEGORICAL = (ONEHOT, ORDINAL)
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned from a table: how columns become features, and what became of each column."""
+    """The encoding learned from a table, and the use of each column."""
 
     encoding: Encoding
     uses: tuple[ColumnUse, ...]
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Columns that turned out to be ids."""
+        """Columns detected as ids."""
         return tuple(use.name for use in self.uses if use.role == ID)
 
 
 @dataclass(frozen=True)
 class Treatment:
-    """How columns become features.
+    """The preprocessing of columns before they become features.
 
     Parameters
     ----------
     categories : {"onehot", "ordinal"}, optional
-        Kind of every column of words; by default one-hot, or ordinal if its type has an order.
+        Kind of every text column; by default one-hot, or ordinal if its type is ordered.
     kinds : mapping of str to {"onehot", "ordinal"}
-        Kinds of single columns, also of columns of numbers.
+        Kinds of single columns, including numeric ones.
     orders : mapping of str to sequence of str
-        Categories of ordinal columns from the lowest to the highest; by default in the order of the column's levels,
-        if its type has any, or sorted.
+        Categories of ordinal columns from the lowest to the highest; by default the levels of the column's type, or
+        sorted if the type has none.
     impute : {"median", "most-frequent"}
-        What stands for a missing number. A missing value is a level of its own, too.
+        Replacement of missing numbers. Missing values also get an indicator.
     strict : bool
-        Refuse what would have to be guessed: columns of words if ``categories`` is not given, more than 30 categories,
-        and ids that nobody named.
+        Refuse instead of guessing: text columns if ``categories`` is not given, more than 30 categories, and ids that
+        the user did not name.
     categorical : tuple of str, optional
-        The only columns that may be categorical; columns of numbers among them are, too. By default what a column
-        holds decides.
+        The only categorical columns; numeric columns among them are categorical, too. By default the content of a
+        column decides.
     """
 
     categories: str | None = None
@@ -87,15 +87,15 @@ class Treatment:
             )
 
     def learn(self, table: Any, names: Sequence[str], dialect: Dialect, *, named: bool = False) -> Learned:
-        """Learn from a table how its columns of these names become features; refuse all that cannot at once.
+        """Learn the encoding of the named columns of a table; refuse all unsuitable columns in one error.
 
         Parameters
         ----------
         table : pyarrow.Table
         names : sequence of str
-            Columns that may become features.
+            Candidate feature columns.
         dialect : Dialect
-            How the cells are written.
+            The dialect of the cells.
         named : bool
             Whether the user named these columns, so that none of them is an id.
         """
@@ -115,7 +115,7 @@ class Treatment:
     def try_each(
         self, table: Any, names: Sequence[str], dialect: Dialect, *, named: bool = False
     ) -> tuple[Learned, list[InvalidTable]]:
-        """Learn from those columns that can become features, and say what is wrong with the others.
+        """Learn the encoding of the suitable columns, and describe the problems of the others.
 
         The arguments are those of `learn`.
         """
@@ -149,7 +149,7 @@ class Treatment:
         return tuple(category_texts(np.array(given, dtype=object), dialect))
 
     def _kind(self, cells: Any, name: str, dialect: Dialect, named: bool) -> str | None:
-        """The kind of a column; None for an id."""
+        """Return the kind of a column; None for an id."""
         if name in self.orders:
             return ORDINAL
         content = what_cells_are(cells, dialect)
@@ -178,7 +178,7 @@ class Treatment:
 
 
 def _not_a_feature(cells: Any, name: str, content: Content, dialect: Dialect) -> InvalidTable:
-    """Say why a column is no feature, and what would make it one."""
+    """Explain why a column cannot be a feature, and what would make it one."""
     if content is Content.DATES:
         return InvalidTable(
             f"Expected no dates in column {name!r}, got {_first(cells, dialect)}",
@@ -202,7 +202,7 @@ def _not_a_feature(cells: Any, name: str, content: Content, dialect: Dialect) ->
 
 
 def _first(cells: Any, dialect: Dialect) -> str:
-    """Name the type of a column or, if it is text, its first cell."""
+    """Return the type of a column or, if it is text, its first cell."""
     odd = odd_one_out(cells, dialect)
     return f"{cells.type} values" if odd is None else f"{odd[1]!r} in row {odd[0]}"
 
@@ -211,12 +211,12 @@ FROM_DTYPE = "from_dtype"
 
 
 def read_categorical_features(given: Any, names: Sequence[str]) -> tuple[str, ...] | None:
-    """Names of the categorical columns, for `Treatment`; None if the types of the columns decide.
+    """Return the names of the categorical columns, for `Treatment`; None if the column types decide.
 
     Parameters
     ----------
     given : "from_dtype", None, or array of str, int or bool
-        Types decide; no column is categorical; or names, positions or a mask of those that are.
+        Column types decide; no column is categorical; or names, positions or a mask of the categorical columns.
     names : sequence of str
         Names of all columns.
 

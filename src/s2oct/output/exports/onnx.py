@@ -22,28 +22,28 @@ OPSET, ML_OPSET, IR_VERSION = 17, 2, 8
 def tree_to_onnx(
     tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], *, encoding: Encoding | None = None
 ) -> bytes:
-    """Write a tree as an ONNX model, serialised.
+    """Write a tree as a serialised ONNX model.
 
-    The graph takes the features as one tensor ``X`` of doubles, shape (rows, features), and gives the tensors
+    The graph takes the features as one tensor ``X`` of doubles, shape (rows, features), and returns the tensors
     ``label``, the class of each row, and ``leaf``, the id of its leaf. If the encoding has categories, there is one
     input of shape (rows, 1) per column instead, of doubles for numbers and of strings for categories and booleans. NaN
-    is a missing number; the empty string and the usual marks such as ``NA`` are missing categories. Levels that the fit
-    did not see and missing values are read as `predict` reads them. The graph adds up sums one feature at a time, as
-    `predict` does, because a matrix product may add in any order.
+    is a missing number; the empty string and the default marks such as ``NA`` are missing categories. Missing values
+    and levels not seen in the fit are handled as in `predict`. The graph adds one feature at a time, as `predict`
+    does, because a matrix product may add in any order.
 
-    ONNX cannot refuse a row: where `predict` refuses it, ``leaf`` is 0 and ``label`` has no meaning. If a column is
-    called ``label`` or ``leaf``, the name of that output gets an underscore at its end.
+    ONNX cannot refuse a row: if `predict` would refuse it, ``leaf`` is 0 and ``label`` is meaningless. If a column is
+    named ``label`` or ``leaf``, that output gets a trailing underscore.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     feature_names : sequence of str
-        A name for every feature.
+        The names of all features.
     classes : sequence
         The class labels, in the order of their indices: strings, integers, floats or booleans.
     encoding : Encoding, optional
-        How features come from the columns of a table; by default every feature is a column.
+        The encoding of columns as features; by default every feature is a column.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def tree_to_onnx(
 
 def _label_tensor(classes: Sequence[Any]) -> ObjectArray:
     plain = plain_classes(classes)
-    # As an array of text, numpy would drop NUL characters at the end.
+    # In a text array, numpy would drop trailing NUL characters.
     labels = np.array(plain, dtype=object if any(isinstance(label, str) for label in plain) else None)
     if labels.dtype.kind not in "ifb" and not all(isinstance(label, str) for label in plain):
         raise InvalidProblem(f"Expected classes that are strings, numbers or booleans, got {list(classes)}.")
@@ -68,7 +68,7 @@ def _label_tensor(classes: Sequence[Any]) -> ObjectArray:
 
 
 class _Graph:
-    """Collects nodes and constants; every method that adds a node returns the name of the output of the node."""
+    """Collects nodes and constants; methods that add a node return the name of its output."""
 
     def __init__(self, encoding: Encoding) -> None:
         try:
@@ -86,7 +86,7 @@ class _Graph:
         self._outputs: list[Any] = []
 
     def read_numbers(self, encoding: Encoding) -> list[str]:
-        """Columns of one input, each of shape (rows, 1)."""
+        """Split one input into its columns, each of shape (rows, 1)."""
         self._input("X", self._onnx.TensorProto.DOUBLE, len(encoding.columns))
         features: list[str] = []
         for j, column in enumerate(encoding.columns):
@@ -95,7 +95,7 @@ class _Graph:
         return features
 
     def read_columns(self, encoding: Encoding) -> list[str]:
-        """Features made from one input per column, each of shape (rows, 1)."""
+        """Make features from one input per column, each of shape (rows, 1)."""
         features: list[str] = []
         for position, column in enumerate(encoding.columns):
             if column.kind == NUMBER:
@@ -106,7 +106,7 @@ class _Graph:
         return features
 
     def _number(self, number: str, position: int, column: Column) -> list[str]:
-        """The number, filled where it is NaN, and where it is; a row is known only if it is finite, and NaN is not."""
+        """Return the number with NaN filled, and an indicator of NaN; a number that is not finite is unknown."""
         gap = ""
         if column.fill is not None:
             gap = self._add("IsNaN", [number], f"gap_{position}")
@@ -119,7 +119,7 @@ class _Graph:
 
     def _codes(self, position: int, column: Column) -> list[str]:
         self._input(column.name, self._onnx.TensorProto.STRING, 1)
-        # A measured column has a code of its own for gaps, after those of its levels.
+        # In a measured column, missing values have the code after those of its levels.
         gap = len(column.categories) if column.is_measured else column.fill_position
         codes = dict.fromkeys(column.marks, gap) | column.readings
         code = self._add(
@@ -132,7 +132,7 @@ class _Graph:
             default_int64=column.rest_position,
         )
         if not self._known:
-            # Every text has a code: what all rows fulfil has the shape that is needed where no column has numbers.
+            # Every text has a code: a condition that is always true has the right shape if no column is numeric.
             self._known.append(self._add("Equal", [code, code], f"known_{position}"))
         if column.is_measured:
             equal = self._equal(code, gap, f"gap_{position}")
@@ -148,7 +148,7 @@ class _Graph:
         return self._add("Equal", [code, self._constant(f"wanted_{name}", np.array([[wanted]]))], f"is_{name}")
 
     def route(self, tree: ObliqueTree, features: Sequence[str], labels: ObjectArray) -> None:
-        """From features to leaves and labels."""
+        """Compute leaves and labels from features."""
         reached = self._leaf(tree, self._side(tree, features))
         first = self._constant("first_leaf", np.array([tree.topology.n_leaves]))
         by_leaf = self._constant("label_of_leaf", labels[tree.leaf_classes])
@@ -164,16 +164,16 @@ class _Graph:
         ]
 
     def _is_known(self) -> str:
-        """Whether `predict` takes a row; shape (rows,)."""
+        """Compute whether `predict` accepts a row; shape (rows,)."""
         every = self._known[0]
         for i, known in enumerate(self._known[1:]):
             every = self._add("And", [every, known], f"known_so_far_{i}")
         return self._add("Squeeze", [every, self._constant("second_axis", np.array([1]))], "known")
 
     def _side(self, tree: ObliqueTree, features: Sequence[str]) -> str:
-        """The side of every row at every branch node, 1 for right; shape (rows, n_branches) or (rows, 2)."""
-        # ONNX Runtime drops a product with one single number that is 1 as a float, but perhaps not as a double.
-        # So a single hyperplane is written twice.
+        """Compute the side of every row at every branch node, 1 for right; shape (rows, n_branches) or (rows, 2)."""
+        # ONNX Runtime drops a product with a single number that is 1 as a float, even if not as a double.
+        # Therefore a single hyperplane is written twice.
         copies = 2 if tree.topology.n_branches == 1 else 1
         omega, gamma = np.repeat(tree.omega, copies, axis=0), np.repeat(tree.gamma, copies)
         total = self._constant("nothing", np.zeros((1, len(gamma))))
@@ -181,13 +181,13 @@ class _Graph:
             coefficients = self._constant(f"omega_{j}", np.ascontiguousarray(omega[:, j])[None, :])
             product = self._add("Mul", [feature, coefficients], f"product_{j}")
             total = self._add("Add", [total, product], f"sum_{j}")
-        # A sum that is not a number is not at most the offset and goes right.
+        # NaN is not at most the offset and goes right.
         left = self._add("LessOrEqual", [total, self._constant("gamma", gamma[None, :])], "goes_left")
         right = self._add("Not", [left], "goes_right")
         return self._add("Cast", [right], "side", to=self._onnx.TensorProto.INT64)
 
     def _leaf(self, tree: ObliqueTree, side: str) -> str:
-        """The id of every row's leaf; shape (rows,)."""
+        """Compute the leaf id of every row; shape (rows,)."""
         two = self._constant("two", np.array([[2]]))
         root = self._constant("root_column", np.array([0]))
         node = self._add("Add", [two, self._add("Gather", [side, root], "side_0", axis=1)], "node_1")
@@ -199,7 +199,7 @@ class _Graph:
         return self._add("Squeeze", [node, axis], "reached")
 
     def serialised(self) -> bytes:
-        """The model as bytes, checked by onnx itself."""
+        """Return the model as bytes, checked by onnx."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, "s2oct", self._inputs, self._outputs, list(self._constants.values()))
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
@@ -219,14 +219,14 @@ class _Graph:
         return self._add("Cast", [source], name, to=self._onnx.TensorProto.DOUBLE)
 
     def _add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
-        # A column of the table may have any name, also that of one of our nodes.
+        # A column may have any name, even that of a node.
         result = self._results.get(name, f"s2oct/{name}")
         self._nodes.append(self._onnx.helper.make_node(operator, inputs, [result], **attributes))
         return result
 
 
 def _unlike(taken: Sequence[str], name: str) -> str:
-    """The name, with underscores at its end until it is not taken."""
+    """Return the name, with trailing underscores until it is unique."""
     while name in taken:
         name += "_"
     return name

@@ -93,20 +93,20 @@ def tree_to_python(
 ) -> str:
     """Write a tree as the source of a Python module without dependencies.
 
-    Its ``predict(row)`` adds up sums in the same order as the tree's own `predict`. Only the columns that the rules use
-    are read. Levels that the fit did not see and missing values (None, NaN, empty text and the usual marks such as
-    ``NA``) are read as `predict` reads them. It raises a ValueError for a cell that `predict` refuses.
+    Its ``predict(row)`` adds terms in the same order as the tree's own `predict`. It reads only the columns that the
+    rules use. Levels not seen in the fit and missing values (None, NaN, empty text and the default marks such as
+    ``NA``) are handled as in `predict`. It raises a ValueError for a cell that `predict` refuses.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     feature_names : sequence of str
-        A name for every feature.
+        The names of all features.
     classes : sequence
         The class labels, in the order of their indices.
     encoding : Encoding, optional
-        How features come from the columns of a table; by default every feature is a column.
+        The encoding of columns as features; by default every feature is a column.
 
     Returns
     -------
@@ -136,13 +136,13 @@ def tree_to_python(
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns in use, read into v0, v1, ...: numbers with None for missing ones, or levels."""
+    """The used columns, read into v0, v1, ...: numbers with None for missing values, or levels."""
 
     used: dict[Column, int]
     encoding: Encoding
 
     def lines(self) -> Iterator[str]:
-        """Lines that read the columns."""
+        """Yield the lines that read the columns."""
         for column, place in self.used.items():
             if column.kind == NUMBER:
                 yield f"v{place} = _number(row, {place}, {column.fill is not None})  # {column.name!r}"
@@ -152,7 +152,7 @@ class _Columns:
             yield f"v{place} = _category(row, {read})  # {column.name!r}"
 
     def condition(self, rule: SplitRule) -> str:
-        """What holds for the rows that go left."""
+        """Write the condition for rows that go left."""
         test = cell_test(rule, self.encoding)
         if test is None:
             return f"{written_sum(rule.pairs, lambda c, j: f'{c!r} * {self._feature(j)}')} <= {rule.offset!r}"

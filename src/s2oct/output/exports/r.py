@@ -106,22 +106,22 @@ def tree_to_r(
 ) -> str:
     """Write a tree as the source of an R function without packages.
 
-    Its ``predict_class(data)`` takes a data frame and returns a vector of classes. It adds up sums in the same order as
-    the tree's own `predict`, and its numbers are hexadecimal, because R does not read every decimal exactly. Only the
-    columns that the rules use are read. Levels that the fit did not see and missing values (NA, empty text and the
-    usual marks) are read as `predict` reads them. A row gets NA if it has a cell that `predict` refuses. R hardly
-    distinguishes 1 from 1.0, so categories that are whole numbers may come as doubles.
+    Its ``predict_class(data)`` takes a data frame and returns a vector of classes. It adds terms in the same order as
+    the tree's own `predict`, and its numbers are hexadecimal, because R does not read every decimal exactly. It reads
+    only the columns that the rules use. Levels not seen in the fit and missing values (NA, empty text and the default
+    marks) are handled as in `predict`. A row with a cell that `predict` refuses gets NA. R hardly distinguishes 1 from
+    1.0, so integer categories may be passed as doubles.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     feature_names : sequence of str
-        A name for every feature.
+        The names of all features.
     classes : sequence
         The class labels, in the order of their indices: strings, integers, floats or booleans.
     encoding : Encoding, optional
-        How features come from the columns of the data frame; by default every feature is a column.
+        The encoding of columns as features; by default every feature is a column.
 
     Returns
     -------
@@ -159,13 +159,13 @@ def tree_to_r(
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns in use, read into v0, v1, ...: numbers with NA for gaps, or levels."""
+    """The used columns, read into v0, v1, ...: numbers with NA for missing values, or levels."""
 
     used: dict[Column, int]
     encoding: Encoding
 
     def lines(self) -> Iterator[str]:
-        """Lines that read the columns, and then say which rows are known."""
+        """Yield the lines that read the columns and determine which rows are known."""
         known = ["rep(TRUE, nrow(data))"]
         for column, place in self.used.items():
             name = r_string(column.name)
@@ -181,7 +181,7 @@ class _Columns:
         yield f"known <- {' & '.join(known)}"
 
     def condition(self, rule: SplitRule) -> str:
-        """What holds for the rows that go left."""
+        """Write the condition for rows that go left."""
         test = cell_test(rule, self.encoding)
         if test is None:
             total = written_sum(rule.pairs, lambda c, j: f"{r_number(c)} * {self._feature(j)}")
@@ -209,7 +209,7 @@ class _Columns:
 
 
 def _decision(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator[str]:
-    """Lines that find the class of every row, as its place among the classes."""
+    """Yield the lines that compute the class index of every row."""
     if isinstance(part, Leaf):
         yield f"class <- rep({part.class_index + 1}L, nrow(data))"
     else:
@@ -225,7 +225,7 @@ def _branches(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator
         return
     rule = SplitRule.of(tree, part.node, read.encoding.described)
     yield "ifelse("
-    # Characters that are not ASCII might be read as others, and one of these might end the comment.
+    # Characters outside ASCII might be misread, and one of these might end the comment.
     yield f"  # {rule.text().encode('ascii', 'backslashreplace').decode()}"
     yield f"  holds({read.condition(rule)}),"
     *left, last = _branches(tree, part.left, read)
@@ -235,12 +235,12 @@ def _branches(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator
 
 
 def r_number(value: float) -> str:
-    """A literal that R reads as exactly this double: R rounds decimals, but neither whole nor hexadecimal numbers."""
+    """Return a literal that R reads as exactly this double: R rounds decimals, but not integers or hexadecimals."""
     return str(int(value)) if value.is_integer() and abs(value) < _EXACT else value.hex()
 
 
 def r_string(text: str) -> str:
-    """A string literal in ASCII: what other characters mean depends on the locale in which R reads the file."""
+    """Return a string literal in ASCII, because R reads other characters according to the locale."""
     if "\0" in text:
         raise InvalidProblem(f"Expected names and labels that R can write, got {text!r} with a NUL character.")
     return '"' + "".join(map(_character, text)) + '"'
@@ -260,7 +260,7 @@ def _strings(texts: Iterable[str]) -> str:
 
 
 def _labels(classes: Sequence[Any]) -> Iterator[str]:
-    """The classes as R writes them; all have one kind, which `c` keeps."""
+    """Yield the classes as R literals; all have the same type, which `c` preserves."""
     kinds = {type(label) for label in classes}
     if kinds == {str}:
         return map(r_string, classes)

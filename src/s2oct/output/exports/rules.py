@@ -1,4 +1,4 @@
-"""What all writers share: the rules of a tree, and what their splits ask of the cells of a table."""
+"""Shared by all exports: the rules of a tree, and the tests that splits apply to cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from s2oct.trees.tree import ObliqueTree
 def checked_encoding(
     tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], encoding: Encoding | None
 ) -> Encoding:
-    """The encoding, or one in which every feature is a column; refuses one that makes other features."""
+    """Return the encoding, or one in which every feature is a column; refuse one with other features."""
     check_names(tree, feature_names, classes)
     columns = encoding or plain_encoding(feature_names)
     if columns.features != tuple(feature_names):
@@ -28,19 +28,19 @@ def checked_encoding(
 
 
 def plain_classes(classes: Sequence[Any]) -> list[Any]:
-    """The class labels without numpy's types, whose literals other languages do not read."""
+    """Convert the class labels from numpy types, whose literals other languages cannot read."""
     return [label.item() if hasattr(label, "item") else label for label in classes]
 
 
 def columns_used(tree: ObliqueTree, part: Leaf | Split, encoding: Encoding) -> dict[Column, int]:
-    """The columns that some split of the part uses, with their positions in the table."""
+    """Return the columns used by the splits of a part, with their positions in the table."""
     used = {encoding.source(j)[0].name for j in features_used(tree, part)}
     return {column: position for position, column in enumerate(encoding.columns) if column.name in used}
 
 
 @dataclass(frozen=True)
 class CellTest:
-    """What a split on one column asks of a cell.
+    """The test that a split on one column applies to a cell.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class CellTest:
     missing_left : bool or None
         Whether a missing value goes left; None if missing values are refused.
     comparison : tuple of (float, str, float) or None
-        For a number: its coefficient, ``<=`` or ``>=``, and the offset. A number for which it holds goes left.
+        For a number: its coefficient, ``<=`` or ``>=``, and the offset. A number that satisfies it goes left.
     named : tuple of str
-        Categories that do not go where all others go, which also are those that the fit did not see.
+        Categories that go to the opposite side of all others, including those not seen in the fit.
     is_in : bool
         Whether the named categories go left, and the others right.
     """
@@ -63,29 +63,29 @@ class CellTest:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The named categories, and the level of missing values if it goes where they go."""
+        """The named categories, and the level of missing values if it goes to the same side."""
         missing = (missing_level(self.column),) if self.missing_left == self.is_in else ()
         return tuple(dict.fromkeys([*self.named, *missing]))
 
     @property
     def is_about_gaps(self) -> bool:
-        """Whether only missing values are told from all others."""
+        """Whether the split only separates missing values from all others."""
         return self.comparison is None and not self.named
 
 
 def missing_level(column: Column) -> str:
-    """The level that a missing value of a categorical column gets."""
+    """Return the level of missing values of a categorical column."""
     return column.missing or str(column.fill)
 
 
 def positions_of(column: Column) -> dict[str, int]:
-    """The numbers that the levels of an ordered column count in sums, its missing values included."""
+    """Return the numbers of the levels of an ordered column in sums, including its missing values."""
     known = {level: place for place, level in enumerate(column.categories)}
     return {missing_level(column): column.fill_position} | known
 
 
 def cell_test(rule: SplitRule, encoding: Encoding) -> CellTest | None:
-    """What a rule asks of the cells of its column; None for a sum, and for a rule that all cells fulfil or none."""
+    """Return a rule's test of its column; None for a sum, and for a rule that all cells or no cells satisfy."""
     if rule.kind == SUM or (rule.kind == ORDERED and len({*rule.sides.values()}) == 1):
         return None
     (j, _), *_ = rule.pairs
@@ -109,6 +109,6 @@ def cell_test(rule: SplitRule, encoding: Encoding) -> CellTest | None:
 
 
 def written_sum(pairs: Pairs, product: Callable[[float, int], str]) -> str:
-    """A sum as programs add it up, in the order of the features; ``product`` writes a factor above 0 and a feature."""
+    """Write a sum in the order of the features; ``product`` writes the product of a positive factor and a feature."""
     first, *rest = ((c < 0, product(abs(c), j)) for j, c in pairs)
     return " ".join([f"{'-' * first[0]}{first[1]}", *(f"{'-' if minus else '+'} {text}" for minus, text in rest)])

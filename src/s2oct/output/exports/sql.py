@@ -28,32 +28,32 @@ many units in the last place. The shortest decimal can be farther away, near the
 _DOUBLED_QUOTE = {"'": "''"}
 _BACKSLASHES = {"\\": "\\\\", "'": "\\'"}
 
-# What `predict` takes for a number. Databases take more: 1_000, +-1, 1d, inf.
+# Numbers that `predict` accepts. Databases accept more: 1_000, +-1, 1d, inf.
 _NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SqlDialect:
-    """How one database writes names and strings, and how it reads cells.
+    """The SQL of one database: quoting of names and strings, and reading of cells.
 
-    In the templates ``{0}`` is a column.
+    In the templates, ``{0}`` is a column.
 
     Parameters
     ----------
     number : str
-        A cell that is a number, or text that reads as one, as a double.
+        A cell that is a number, or numeric text, as a double.
     checked : str
-        The same for any cell, with NULL or an infinite number for one that is no number.
+        The same for any cell, with NULL or an infinite number for a nonnumeric cell.
     text : str
         A cell as text.
     written : str
-        A number that the query chooses, as a double. Here ``{0}`` is the number.
+        A number computed by the query, as a double. Here ``{0}`` is the number.
     booleans : tuple of two str
         False and true.
     quote : str
-        Sign around names.
+        Quote character for names.
     name_escapes, string_escapes : mapping of str to str
-        How names and strings write single characters.
+        Escapes of single characters in names and strings.
     """
 
     number: str
@@ -66,11 +66,11 @@ class SqlDialect:
     string_escapes: Mapping[str, str] = field(default_factory=lambda: _DOUBLED_QUOTE)
 
     def name(self, name: str) -> str:
-        """The name of a column or table, quoted."""
+        """Quote the name of a column or table."""
         return f"{self.quote}{_escaped(name, self.name_escapes)}{self.quote}"
 
     def string(self, text: str) -> str:
-        """A string, quoted."""
+        """Quote a string."""
         return f"'{_escaped(text, self.string_escapes)}'"
 
 
@@ -82,9 +82,9 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 
 SQLITE = SqlDialect(
     number="CAST({0} AS REAL)",
-    # The comparison turns text that is a number into one and leaves other text as it is.
+    # The comparison converts numeric text to a number and leaves other text unchanged.
     checked="CASE WHEN {0} = CAST({0} AS NUMERIC) THEN CAST({0} AS REAL) END",
-    # TRUE could be the name of a column, and so could a string in double quotes.
+    # TRUE and a string in double quotes could be column names.
     booleans=("0", "1"),
     quote="`",
     name_escapes={"`": "``"},
@@ -97,9 +97,9 @@ DUCKDB = SqlDialect(
 )
 POSTGRESQL = SqlDialect(
     number="CAST({0} AS DOUBLE PRECISION)",
-    # PostgreSQL has no cast that gives NULL. CASE makes sure that it casts nothing but numbers.
+    # PostgreSQL has no cast that returns NULL. CASE ensures that only numbers are cast.
     checked="CASE WHEN CAST({0} AS VARCHAR) ~ '" + _NUMBER + "' THEN CAST({0} AS DOUBLE PRECISION) END",
-    # PostgreSQL takes 1.0e0 for a decimal, and decimals add up differently.
+    # PostgreSQL reads 1.0e0 as a decimal, and decimal arithmetic differs.
     written="CAST({0} AS DOUBLE PRECISION)",
 )
 SPARK = SqlDialect(
@@ -125,7 +125,7 @@ DIALECTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRESQL, "spark
 
 
 def sql_dialect(name: str) -> SqlDialect:
-    """The dialect of this name."""
+    """Return the dialect of this name."""
     if name not in DIALECTS:
         raise InvalidProblem(f"Expected one of the SQL dialects {', '.join(DIALECTS)}, got {name!r}.")
     return DIALECTS[name]
@@ -143,27 +143,26 @@ def tree_to_sql(
 ) -> str:
     """Write a tree as a CASE expression, or as a query over a table.
 
-    The expression adds up sums in the order in which `predict` adds them, from exactly the numbers of the tree. So
-    every row gets the same class, also a row so near a hyperplane that rounding decides. Only the columns that the
-    rules use are read. Levels that the fit did not see and missing values are read as `predict` reads them; NULL, empty
-    text and the usual marks such as ``NA`` are missing values. A row gets NULL if `predict` refuses it: for infinity,
-    text that is no number, or a missing value where the encoding has nothing to fill it with. Booleans may be stored
-    as booleans, as 0 and 1, or as text.
+    The expression uses exactly the numbers of the tree and adds terms in the same order as `predict`. So every row gets
+    the same class, even a row so close to a hyperplane that rounding decides. Only the columns that the rules use are
+    read. Missing values and levels not seen in the fit are handled as in `predict`; NULL, empty text and the default
+    marks such as ``NA`` are missing values. A row gets NULL if `predict` refuses it: for infinity, nonnumeric text, or
+    a missing value that the encoding cannot fill. Booleans may be stored as booleans, as 0 and 1, or as text.
 
-    PostgreSQL and BigQuery end a query with an error if a sum overflows, or if a boolean column should hold numbers.
+    In PostgreSQL and BigQuery the query fails if a sum overflows, or if a numeric feature is stored as a boolean.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     feature_names : sequence of str
-        A name for every feature.
+        The names of all features.
     classes : sequence
         The class labels, in the order of their indices.
     encoding : Encoding, optional
-        How features come from the columns of the table; by default every feature is a column.
+        The encoding of columns as features; by default every feature is a column.
     table : str, optional
-        With it the result is a complete query that adds a column to the table.
+        If given, the result is a complete query that adds a column to this table.
     column : str
         Name of that column.
     dialect : {"sqlite", "duckdb", "postgresql", "spark", "bigquery"}
@@ -195,14 +194,14 @@ def tree_to_sql(
     words = _Sql(tree, tuple(classes), columns, sql_dialect(dialect))
     if table is None:
         return "\n".join(words.expression())
-    # Line by line: names and labels may contain line breaks, which must stay as they are.
+    # Line by line: line breaks in names and labels must stay unchanged.
     indented = "\n".join(f"{INDENT}{line}" for line in words.expression())
     return f"SELECT\n{INDENT}*,\n{indented} AS {words.dialect.name(column)}\nFROM {words.dialect.name(table)};"
 
 
 @dataclass(frozen=True)
 class _Sql:
-    """Writes the parts of a tree as SQL."""
+    """A writer of the parts of a tree as SQL."""
 
     tree: ObliqueTree
     classes: tuple[Any, ...]
@@ -236,8 +235,7 @@ class _Sql:
         rule = SplitRule.of(self.tree, node, self.encoding.described)
         test = cell_test(rule, self.encoding)
         if test is None:
-            # The way round with <=: infinite products may add up to NaN, which most databases take for larger than any
-            # number.
+            # Always with <=: infinite products may add up to NaN, which is larger than any number in most databases.
             total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(j)}")
             return f"{total} <= {sql_number(rule.offset)}"
         column, gap = test.column, self._is_gap(test.column)
@@ -253,16 +251,16 @@ class _Sql:
             asked = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({self._strings(named)})"
         if test.missing_left:
             return f"{gap} OR {asked}"
-        # What is NULL is not in a list.
+        # NULL is not in any list.
         return asked if test.missing_left is None or test.is_in else f"NOT {gap} AND {asked}"
 
     def _guard(self, column: Column) -> str:
-        """A condition that a row fulfils unless `predict` refuses its cell of this column of numbers."""
+        """Write a condition that is true unless `predict` refuses the row's cell of this numeric column."""
         known = self._is_known(column)
         return known if column.fill is None else f"({self._is_gap(column)} OR ({known}))"
 
     def _is_gap(self, column: Column) -> str:
-        """A condition that holds for missing values, and is never NULL."""
+        """Write a condition that is true for missing values and never NULL."""
         name, text = self.dialect.name(column.name), self._text(column)
         marked = f"TRIM({text}) IN ({self._strings(column.marks)})"
         levels = [text for text in column.readings if text.strip() in column.marks]
@@ -271,14 +269,14 @@ class _Sql:
         return f"({name} IS NULL OR {marked})"
 
     def _is_known(self, column: Column) -> str:
-        """A condition that holds for the numbers that `predict` takes, gaps excluded."""
+        """Write a condition that is true for the numbers that `predict` accepts, except missing values."""
         return f"{self._checked(column)} BETWEEN -{_LARGEST} AND {_LARGEST}"
 
     def _checked(self, column: Column) -> str:
         return self.dialect.checked.format(self.dialect.name(column.name))
 
     def _feature(self, j: int) -> str:
-        """A feature of a row that fulfils the guards: what is not a number there is a gap."""
+        """Write a feature of a row that satisfies the guards, so nonnumeric cells are missing values."""
         column, level = self.encoding.source(j)
         if level is not None:
             return self._indicator(column, level)
@@ -298,7 +296,7 @@ class _Sql:
         return f"CASE {self._text(column)} {' '.join(cases)} ELSE {others} END"
 
     def _indicator(self, column: Column, level: str) -> str:
-        """1 for one level, also where it stands for missing values; 0 for all others."""
+        """Write the indicator of a level, which may include missing values."""
         listed = [text for text, place in column.readings.items() if column.categories[place] == level]
         found = [f"{self._text(column)} IN ({self._strings(listed)})"] if listed else []
         found += [self._is_gap(column)] if level in (column.missing, column.fill) else []
@@ -314,7 +312,7 @@ class _Sql:
         return ", ".join(self.dialect.string(text) for text in texts)
 
     def _literal(self, label: Any) -> str:
-        """A class as SQL writes it."""
+        """Write a class as an SQL literal."""
         if isinstance(label, (bool, np.bool_)):
             return self.dialect.booleans[bool(label)]
         if isinstance(label, (int, np.integer)):
@@ -327,7 +325,7 @@ class _Sql:
 
 
 def sql_number(value: float) -> str:
-    """A literal that every database reads as exactly this double; 0.5 without an exponent is a decimal in some."""
+    """Return a literal that every database reads as exactly this double; in some, 0.5 without exponent is a decimal."""
     room = _CLEAR_OF_THE_MIDPOINT * Fraction(ulp(value))
     candidates = (repr(value), *(f"{value:.{digits}g}" for digits in range(15, _MOST_DIGITS + 1)))
     text = next((text for text in candidates if abs(Fraction(text) - Fraction(value)) <= room), candidates[-1])

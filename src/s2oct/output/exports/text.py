@@ -25,16 +25,16 @@ def tree_to_text(
 ) -> str:
     """Write a tree as nested rules.
 
-    The rules have exactly the numbers of the tree. They say which levels of a column they are about and where missing
-    values go. In a sum, a term with the coefficient 1 comes first; the tree adds up in the order of the features.
-    Splits that send every row the same way are left out, and so are splits whose two sides end in the same class.
+    The rules have exactly the numbers of the tree. They name the levels of a column and the side of missing values. In
+    a sum, a term with coefficient 1 comes first; the tree itself adds terms in the order of the features. Splits that
+    send all rows to the same side, and splits whose sides have the same class, are omitted.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     feature_names : sequence of str or Feature
-        Every feature; a name alone is that of a number.
+        All features; a plain name is a numeric feature.
     classes : sequence
         The class labels, in the order of their indices.
     labeled, unlabeled : ndarray of shape (rows, n_features), optional
@@ -67,16 +67,16 @@ def tree_to_text(
 
 
 def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], classes: Sequence[Any]) -> str:
-    r"""Write a tree as a DOT graph: ``dot -Tsvg`` draws it.
+    r"""Write a tree as a DOT graph, which ``dot -Tsvg`` draws.
 
-    Its rules are those of `tree_to_text`, one feature per line. Splits that decide nothing are left out.
+    Its rules are those of `tree_to_text`, one feature per line. Splits without effect are omitted.
 
     Parameters
     ----------
     tree : ObliqueTree
         The tree, in the units of the features.
     feature_names : sequence of str or Feature
-        Every feature; a name alone is that of a number.
+        All features; a plain name is a numeric feature.
     classes : sequence
         The class labels, in the order of their indices.
 
@@ -110,7 +110,7 @@ def tree_to_dot(tree: ObliqueTree, feature_names: Sequence[Feature | str], class
 def _lines(
     tree: ObliqueTree, names: Sequence[Feature | str], classes: Sequence[Any], part: Leaf | Split, place: int
 ) -> Iterator[str]:
-    """Nodes and edges below a place; places are numbered like nodes: root 1, children of b 2b and 2b + 1."""
+    """Yield the nodes and edges of a subtree; nodes are numbered: root 1, children of b 2b and 2b + 1."""
     if isinstance(part, Leaf):
         yield f"n{place} [label={_quoted(str(classes[part.class_index]))}, style=rounded];"
         return

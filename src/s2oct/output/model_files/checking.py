@@ -1,4 +1,4 @@
-"""Check a model file: its fields against each other, and against what its tree and the data say."""
+"""Check a model file for consistency: its fields with each other, with its tree, and with the data."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ TRUSTED = (
     "provenance.seconds",
     "provenance.history",
 )
-"""Fields of a model file that tree and data cannot show. They must not contradict the others, and a bound must not
-exceed the cost of the tree. Everything else is recomputed."""
+"""Fields of a model file that cannot be recomputed from tree and data. They must not contradict the others, and a bound
+must not exceed the cost of the tree. All other fields are recomputed."""
 
 TRUSTED_OF_SAMPLES = (
     "scaling",
@@ -69,16 +69,16 @@ _RELATIVE = 1e-9
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check of a model has found.
+    """The result of checking a model.
 
     Attributes
     ----------
     found : Certificate
         The certificate, recomputed from the tree and the data.
     own_bound : float
-        The lower bound that needs no solver.
+        The lower bound computed without a solver.
     differences : tuple of str
-        What does not hold, a line each.
+        Failed checks, one line each.
     is_sampled : bool
         Whether the tree was fitted to a sample of the table.
     """
@@ -90,7 +90,7 @@ class Checked:
 
 
 def checked_model(model: Model, problem: Problem, table: PartlyLabeledTable) -> Checked:
-    """Compare everything in a model file that can be recomputed with the table that it is said to be about."""
+    """Compare all fields of a model file that can be recomputed with the table of its fit."""
     clf = model.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
@@ -112,7 +112,7 @@ def checked_model(model: Model, problem: Problem, table: PartlyLabeledTable) -> 
 
 
 def contradictions(model: Model) -> Iterator[str]:
-    """Fields of a model file that cannot all be true, whatever the data are."""
+    """Yield contradictions between fields of a model file, whatever the data."""
     clf, provenance = model.estimator, model.provenance
     seed, chosen = provenance.get("seed"), provenance.get("parameters", {}).get("random_state")
     if seed != (chosen if isinstance(chosen, int) else None):
@@ -145,7 +145,7 @@ def _contradictory_end(stored: Certificate) -> Iterator[str]:
 
 
 def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
-    """What a certificate says of a guide, beside the parameters of the fit."""
+    """Compare a certificate's statements about the guide with the parameters of the fit."""
     stored = clf.certificate_
     said = stored.guide_weight, stored.guide_cost
     if stored.model not in MODELS:
@@ -163,7 +163,7 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
     weight = AUTO_GUIDE_WEIGHT if isinstance(clf.guide_weight, str) else clf.guide_weight
     if stored.guide_weight is not None and not _same(stored.guide_weight, weight):
         yield f"guide_weight: the model says {stored.guide_weight}, its parameters say {weight}"
-    # A guide may be silent until the time limit; nothing is proved then.
+    # A guide may give no result before the time limit; then nothing is proved.
     was_silent = stored.ended in (TIME_LIMIT, INTERRUPTED) and not stored.proved_among
     if stored.model == EVIDENCE and stored.n_unlabeled and not stored.guide_weight and not was_silent:
         yield f"guide_weight: the model says {stored.guide_weight}, but its fit weighed a guide"
@@ -175,14 +175,14 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
 
 
 def _differing_names(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
-    """Compare names; of a model that was fitted in Python, no column of labels is known."""
+    """Compare names; the label column of a model fitted in Python is unknown."""
     label = model.origin.label
     if label is not None and label != table.roles.label:
         yield f"label: the model says {label!r}, the column of the labels is {table.roles.label!r}"
 
 
 def _other_data(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
-    """Whether the data are those of the fit; a fit that had no time to see all rows does not know them."""
+    """Compare the data with those of the fit; a fit that ran out of time before reading all rows has no hash."""
     now, stored = DataSummary.of(problem), clf.data_summary_
     if now != stored and (stored.sha256 or clf.certificate_.counted):
         yield "data: the rows, labels, classes or totals are not those of the fit, or come in another order"
@@ -196,7 +196,7 @@ def _differing_rows(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
 
 
 def differing(stored: Certificate, found: Certificate, own_bound: float, classes: Sequence[Any]) -> Iterator[str]:
-    """Compare a stored certificate with the recomputed one; each difference is a line."""
+    """Compare a stored certificate with the recomputed one; yield a line per difference."""
     names = (*_EXACT, *_NUMBERS, *_TUPLES, *(() if stored.n_register is not None else _IN_P2))
     for name in names:
         said, is_so = getattr(stored, name), getattr(found, name)
@@ -205,13 +205,13 @@ def differing(stored: Certificate, found: Certificate, own_bound: float, classes
     yield from _differing_cells(stored, found, classes)
     if stored.lower_bound > found.objective + found.tolerance:
         yield f"lower_bound: the model says {stored.lower_bound}, but its own tree costs {found.objective}"
-    # The bound of a fit that weighed evidence, or was short of time, may be weaker. That does not make it false.
+    # The bound of a fit by evidence, or one short of time, may be weaker. It is still valid.
     if stored.n_register is None and stored.proved and own_bound > stored.lower_bound + found.tolerance:
         yield f"lower_bound: the model says {stored.lower_bound}, the data alone prove {own_bound}"
 
 
 def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[Any]) -> Iterator[str]:
-    """Compare what is known of every domain and class, and what the tree puts there."""
+    """Compare the known totals of all cells with those of the tree."""
     if stored.cells == found.cells:
         return
     known = {(cell.margin, cell.domain, cell.class_index): cell for cell in found.cells}
@@ -231,7 +231,7 @@ def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[
 
 
 def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
-    """Compare what belongs to P2 and to probabilities, and follows from the parameters of the fit and its rows."""
+    """Compare the constants of P2 and of probabilities, which follow from the parameters and rows of the fit."""
     stored, spec = clf.certificate_, clf._spec()
     prepared = prepare(problem, replace(spec, depth=clf.tree_.topology.depth))
     scaling = widened_scaling(prepared.scaling, spec.features, len(clf.encoding_.features))
@@ -245,7 +245,7 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
     ):
         if said != is_so:
             yield f"{name}: the model says {said}, its parameters say {is_so}"
-    # Where a fit had little time, it took a simple bound on the distance of two rows for the distance.
+    # A fit with little time uses a simple bound on the diameter in its place.
     hasty = prepare(problem, spec, deadline=Deadline(-math.inf)).bounds.s
     low, high = sorted((hasty, prepared.bounds.s))
     if not low * (1 - _RELATIVE) <= stored.coefficient_bound <= high * (1 + _RELATIVE):
@@ -258,7 +258,7 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
 
 
 def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
-    """Compare what stands for missing values, even where the table has none, with what an imputation says."""
+    """Compare the stored replacements of missing values with imputed ones, even if the table has no missing values."""
     columns = model.encoding.columns
     values = [
         read_cells(table.cells[column.name], column.name, column.kind, table.source.dialect) for column in columns
@@ -279,7 +279,7 @@ def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
 
 
 def _differing_register(stored: Certificate, problem: Problem) -> Iterator[str]:
-    """Compare what a certificate says of a sample with the table that it comes from."""
+    """Compare a certificate's statements about a sample with the full table."""
     if stored.n_register != problem.n_rows or problem.n_rows <= MOST_WHOLE:
         rows = f"{stored.n_sampled} of {stored.n_register} rows were fitted"
         yield f"n_register: the model says that {rows}, the table has {problem.n_rows}"
@@ -295,7 +295,7 @@ def _same(stored: Any, found: Any) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """Numbers without a decimal point where they are whole."""
+    """Return whole numbers as integers."""
     if isinstance(value, tuple):
         return tuple(map(_shown, value))
     return int(value) if isinstance(value, float) and value.is_integer() else value

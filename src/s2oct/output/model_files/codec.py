@@ -1,6 +1,6 @@
-"""Dataclasses as JSON values and back: the one way in which model files and study records are encoded.
+"""Conversion between dataclasses and JSON values, for model files and study records.
 
-The declared types of the fields say what is read. JSON has no infinite numbers: they are written as
+Reading follows the declared types of the fields. JSON has no infinite numbers: they are written as
 text, "inf", "-inf" and "nan".
 """
 
@@ -18,22 +18,22 @@ import numpy as np
 from s2oct.wording import brief
 
 NOT_FINITE = ("inf", "-inf", "nan")
-"""How `encoded` writes the numbers that JSON does not have."""
+"""Texts that `encoded` writes for numbers that JSON lacks."""
 
 _NAMES = {float: "a number", int: "an integer", bool: "a boolean", str: "text", type(None): "null"}
 
 
 class Mismatch(ValueError):
-    """A JSON value that is not of the declared type; the message names its place."""
+    """A JSON value does not have the declared type; the message names its location."""
 
 
 def encoded(value: Any) -> Any:
-    """A value as JSON has it.
+    """Convert a value to JSON values.
 
     Parameters
     ----------
     value : object
-        A dataclass, a mapping, a sequence, an array, a number, text, a boolean or None, nested in any way.
+        A dataclass, a mapping, a sequence, an array, a number, text, a boolean or None, arbitrarily nested.
 
     Returns
     -------
@@ -56,28 +56,28 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(kind: Any, value: Any, at: str = "", *, skip_unknown: bool = False) -> Any:
-    """The value of a declared type that a JSON value stands for.
+    """Convert a JSON value to a declared type.
 
     Parameters
     ----------
     kind : type
         A dataclass, float, int, bool, str, None, Any, ``tuple[X, ...]``, ``dict[str, X]``, or a union of these.
     value : object
-        What JSON holds.
+        The JSON value.
     at : str
-        Place of the value, for messages.
+        Location of the value, for messages.
     skip_unknown : bool
-        Whether fields that a dataclass does not have are left out. By default they are refused.
+        Whether to ignore unknown fields of a dataclass. By default they are refused.
 
     Returns
     -------
     object
-        An instance of ``kind``. A field that is absent has its default.
+        An instance of ``kind``. Absent fields have their defaults.
 
     Raises
     ------
     Mismatch
-        If the value is not of the type.
+        If the value does not have the type.
     """
     if dataclasses.is_dataclass(kind):
         return _dataclass(kind, value, at, skip_unknown)
@@ -142,7 +142,7 @@ def _simple(kind: type, value: Any, at: str) -> Any:
     if kind is float:
         if isinstance(value, str) and value in NOT_FINITE:
             return float(value)
-        # Python's booleans are numbers, JSON's are not.
+        # Booleans are numbers in Python, but not in JSON.
         return float(_require((int, float), value, _NAMES[float], at))
     if kind not in _NAMES:
         raise TypeError(f"Expected a type that JSON can hold, got {kind!r}.")
@@ -157,10 +157,10 @@ def _require(kind: type | tuple[type, ...], value: Any, name: str, at: str) -> A
 
 
 def place(at: str) -> str:
-    """How messages call a place."""
+    """Return the name of a location in messages."""
     return at or "the top level"
 
 
 def inside(at: str, name: str) -> str:
-    """The place of a field of an object."""
+    """Return the location of a field of an object."""
     return f"{at}.{name}" if at else name

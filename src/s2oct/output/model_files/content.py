@@ -1,4 +1,4 @@
-"""What a model file holds, as JSON values: made from a model, and made into one again."""
+"""Conversion between a model and the JSON content of its file."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from s2oct.trees.tree import ObliqueTree
 from s2oct.version import __version__
 
 ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}
-"""The classifiers that a model file can hold, by the name it has for them."""
+"""The classifiers that a model file can hold, by their names in the file."""
 
 _CERTIFICATES: dict[str, type[Claim]] = {"S2OCTClassifier": Certificate, "OCTHClassifier": OCTHCertificate}
 
 _TIMING = ("seconds", "history")
-"""Fields of a certificate that two fits of the same table do not share."""
+"""Fields of a certificate that differ between fits of the same table."""
 
 
 def content_of(model: Model) -> dict[str, Any]:
-    """Everything that the file of a model holds except its format and its checksum."""
+    """Return the content of a model file, except its format and its checksum."""
     clf = model.estimator
     return {
         "estimator": type(clf).__name__,
@@ -97,7 +97,7 @@ def _probability(clf: TreeEstimator) -> dict[str, Any]:
 
 
 def _provenance(model: Model) -> dict[str, Any]:
-    """What differs between two fits of the same table: when and where, by which program, from which file."""
+    """Return what differs between fits of the same table: time, machine, program and file."""
     clf = model.estimator
     parameters = {name: _parameter(value) for name, value in clf.get_params(deep=False).items()}
     seed = parameters.get("random_state")
@@ -118,7 +118,7 @@ def _provenance(model: Model) -> dict[str, Any]:
 
 
 def _parameter(value: Any) -> Any:
-    """A parameter as JSON has it: "inf" for an infinite number, and of other objects what Python prints."""
+    """Convert a parameter to JSON: "inf" for an infinite number, and the repr of other objects."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value == math.inf:
         return "inf"
@@ -130,7 +130,7 @@ def _parameter(value: Any) -> Any:
 
 
 def model_of(content: Mapping[str, Any]) -> Model:
-    """The model that a file holds; ``content`` follows the schema."""
+    """Return the model in a file; ``content`` follows the schema."""
     return Model(
         estimator=_fitted(content),
         origin=decoded(Origin, content["provenance"]["table"], "provenance.table"),
@@ -140,7 +140,7 @@ def model_of(content: Mapping[str, Any]) -> Model:
 
 
 def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
-    """The classifier, with all that its fit learned and that a file holds."""
+    """Return the classifier, with all fitted attributes that the file holds."""
     kind = content["estimator"]
     provenance = content["provenance"]
     clf = ESTIMATORS[kind](**_read_parameters(ESTIMATORS[kind], provenance["parameters"]))
@@ -155,7 +155,7 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
     for name, numbers in (("shift", clf.scaling_.shift), ("scale", clf.scaling_.scale)):
         if len(numbers) != len(content["features"]):
             raise InvalidProblem(f"it has {len(content['features'])} features and a scaling.{name} of {len(numbers)}.")
-    # A later version may know more of a certificate or of the data; this one leaves that out.
+    # A later version may store more about certificate or data; this version ignores it.
     stored = {**content["certificate"], **{name: provenance[name] for name in _TIMING}}
     clf.certificate_ = decoded(_CERTIFICATES[kind], stored, "certificate", skip_unknown=True)
     _refuse_other_classes(clf.certificate_, len(content["classes"]))
@@ -170,7 +170,7 @@ def _fitted(content: Mapping[str, Any]) -> TreeEstimator:
 
 
 def _read_columns(clf: TreeEstimator, provenance: Mapping[str, Any]) -> None:
-    """The columns that the fit was given, of which some may be ids."""
+    """Set the columns passed to the fit; some may be ids."""
     clf.n_features_in_, names = provenance["n_columns"], provenance["column_names"]
     if names is not None:
         clf.feature_names_in_ = np.array(names, dtype=object)
@@ -197,7 +197,7 @@ def _read_parameters(kind: type[TreeEstimator], stored: Mapping[str, Any]) -> di
 
 
 def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
-    """Refuse a certificate that is about classes which the model does not have."""
+    """Refuse a certificate with classes that the model does not have."""
     for name in ("labels", "totals", "assigned"):
         numbers = getattr(certificate, name, ())
         # OCT-H has no totals.
@@ -213,7 +213,7 @@ def _refuse_other_classes(certificate: Claim, n_classes: int) -> None:
 
 
 def _read_tree(content: Mapping[str, Any], splits: Sequence[Mapping[str, Any]]) -> ObliqueTree:
-    """The tree with these hyperplanes, and with the shape and classes of the file's tree."""
+    """Return the tree with these hyperplanes and with the topology and classes in the file."""
     names, stored = content["features"], {**content["tree"], "splits": splits}
     position = {name: j for j, name in enumerate(names)}
     if len(position) != len(names):
@@ -231,9 +231,9 @@ def _read_tree(content: Mapping[str, Any], splits: Sequence[Mapping[str, Any]]) 
 
 
 def _topology(stored: Mapping[str, Any], n_classes: int) -> Topology:
-    """The shape of the tree, whose splits and leaves are all there and in order."""
+    """Return the topology of the tree; its splits and leaves must be complete and in order."""
     depth, splits, leaves = stored["depth"], stored["splits"], stored["leaves"]
-    # Counted first: a false depth may have more nodes than fit into memory.
+    # Counted first: a wrong depth may imply more nodes than fit into memory.
     if len(splits).bit_length() != depth:
         raise InvalidProblem(f"it has {len(splits)} splits and says that its depth is {depth}.")
     topology = Topology(depth, min(n_classes, 2**depth))

@@ -1,4 +1,4 @@
-"""Model files: written whole, checked against their schema and checksum when read."""
+"""Model files, written atomically and checked against schema and checksum when read."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from s2oct.wording import brief, count
 FORMAT, FORMAT_VERSION = "s2oct-model", 1
 
 LARGEST_FILE = 100 * 10**6
-"""Most bytes of a model file; a tree with 100,000 categories takes a tenth of it."""
+"""Maximum size of a model file in bytes; a tree with 100,000 categories takes a tenth of it."""
 
 _MOST_DIGITS = 400
-"""Most digits of a whole number; larger ones exceed any float, and the time to read them grows with their square."""
+"""Maximum digits of an integer; larger ones exceed any float, and reading takes quadratic time."""
 
 WIDTH = 120
-"""Most characters of a line that holds a whole list or object."""
+"""Maximum length of a line with a complete list or object."""
 
 Schema = Mapping[str, Any]
 
@@ -52,16 +52,16 @@ _CHECKED_INSIDE = {"required", "properties", "additionalProperties", "items", "m
 def save(clf: TreeEstimator, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file.
 
-    People can read the file, and it is loaded without pickle. It holds the tree in the user's units with every bit of
-    its numbers, names, classes, certificate, parameters and a hash of the data. It holds no training rows and no
-    `transduction_`, which `predict` computes again.
+    The file is readable text, and loading it does not need pickle. It holds the tree in the user's units with exact
+    numbers, names, classes, certificate, parameters and a hash of the data. It does not hold training rows or
+    `transduction_`, which `predict` recomputes.
 
     Parameters
     ----------
     clf : S2OCTClassifier or OCTHClassifier
-        Fitted.
+        The fitted classifier.
     path : str or Path
-        The file; it is complete or not written at all.
+        The file, which is written completely or not at all.
 
     Examples
     --------
@@ -86,10 +86,10 @@ def save(clf: TreeEstimator, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> TreeEstimator:
-    """Read a classifier that `save` or the command ``s2oct fit`` has written.
+    """Read a classifier written by `save` or by the command ``s2oct fit``.
 
-    It predicts what the saved one predicts, to the last bit of its probabilities. An `InvalidModelFile` says what is
-    wrong with a file that is damaged, was changed, or comes from a later version.
+    Its predictions equal those of the saved one, to the last bit of its probabilities. A file that is damaged, modified
+    or from a later version raises an `InvalidModelFile`.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def load(path: str | Path) -> TreeEstimator:
     Returns
     -------
     S2OCTClassifier or OCTHClassifier
-        The classifier, fitted.
+        The fitted classifier.
     """
     return read_model(path).estimator
 
 
 def read_model(path: str | Path) -> Model:
-    """Read a model file with everything in it: names, encoding of the columns, provenance.
+    """Read a model file completely: names, encoding of the columns, provenance.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def read_model(path: str | Path) -> Model:
 
 
 def derived_json(path: Path) -> str:
-    """The text of a model file with rules that are made from its tree: the file may hold any text as its rules."""
+    """Return the text of a model file with rules derived from its tree, since the stored rules may be any text."""
     content = _content(_text(path), str(path))
     model = _model(content, str(path))
     return _signed({**content, "rules": model.estimator.rules_.split("\n")})
 
 
 def model_to_json(model: Model) -> str:
-    """The text of a model file."""
+    """Return the text of a model file."""
     content = {"format": FORMAT, "format_version": FORMAT_VERSION, **content_of(model)}
     if _has_half_characters(content):
         raise InvalidProblem("Expected names and classes that are text, got halves of characters (surrogates).")
@@ -136,13 +136,13 @@ def model_to_json(model: Model) -> str:
 
 
 def model_from_json(text: str, name: str = "the text") -> Model:
-    """The model that a text describes; ``name`` is how errors call it."""
+    """Read a model from text; ``name`` is its name in errors."""
     return _model(_content(text, name), name)
 
 
 def _text(path: Path) -> str:
     with path.open("rb") as file:
-        # Not the size that the file system says: pipes and devices have none.
+        # Not the size in the file system: pipes and devices have none.
         read = file.read(LARGEST_FILE + 1)
     if len(read) > LARGEST_FILE:
         most = count(LARGEST_FILE)
@@ -202,7 +202,7 @@ def _short(digits: str) -> int:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; with two fields of one name, readers could disagree about its meaning."""
+    """Return a JSON object; refuse duplicate fields, because readers could disagree about their meaning."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -212,7 +212,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _checked(content: Any, name: str) -> dict[str, Any]:
-    """The content of a model file that has a known version, follows the schema and is as it was written."""
+    """Return the content of a model file after checking its version, schema and checksum."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidModelFile(f"Expected a model file of s2oct in {name!r}, got other JSON.")
     version = content.get("format_version")
@@ -234,7 +234,7 @@ def _checked(content: Any, name: str) -> dict[str, Any]:
 
 
 def _has_half_characters(content: Mapping[str, Any]) -> bool:
-    """Whether some text cannot be written to any file or terminal."""
+    """Whether a text cannot be encoded for a file or terminal."""
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -243,13 +243,13 @@ def _has_half_characters(content: Mapping[str, Any]) -> bool:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    """SHA-256 of the content without blanks and with sorted keys."""
+    """Return the SHA-256 of the content without blanks and with sorted keys."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
-    """The text of a JSON value; its first line has at most ``room`` characters if it is on one line."""
+    """Format a JSON value; it is written on one line if that has at most ``room`` characters."""
     line = _dumped(value)
     if not isinstance(value, (dict, list)) or not value or (indent and len(line) <= room):
         return line
@@ -267,24 +267,23 @@ def pretty_json(value: Any, indent: str = "", room: int = WIDTH) -> str:
 
 
 def _dumped(value: Any) -> str:
-    """JSON on one line. Characters that no reader sees, or that steer a terminal, are written as escapes."""
+    """Format JSON on one line. Invisible and control characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def model_schema() -> dict[str, Any]:
-    """The JSON schema of model files."""
+    """Return the JSON schema of model files."""
     text = files("s2oct.output.model_files").joinpath("model.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def violation(value: Any, schema: Schema) -> str | None:
-    """What is wrong with a value, as a phrase that names the place; None if the schema admits it.
+    """Describe how a value violates the schema, with its location; None if it is valid.
 
-    Understands type, const, enum, pattern, minimum, exclusiveMinimum, required, properties, additionalProperties,
-    items, minItems, anyOf and $ref within the schema. Another keyword raises a ValueError: it would be a check that is
-    never made.
+    Supports type, const, enum, pattern, minimum, exclusiveMinimum, required, properties, additionalProperties, items,
+    minItems, anyOf and $ref within the schema. Other keywords raise a ValueError, because they would go unchecked.
     """
     return next(_violations(value, schema, schema, ""), None)
 
@@ -351,7 +350,7 @@ def _resolved(reference: str, root: Schema) -> Schema:
 
 
 def _equal(value: Any, other: Any) -> bool:
-    # Python's booleans are integers, JSON's are not.
+    # Booleans are integers in Python, but not in JSON.
     return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
 
 

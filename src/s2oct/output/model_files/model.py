@@ -1,4 +1,4 @@
-"""The model: a fitted classifier and where it comes from, made from a fitted table and ready for other tables."""
+"""The model: a fitted classifier with its origin, made from a fitted table, for prediction of other tables."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ TreeEstimator = S2OCTClassifier | OCTHClassifier
 
 @dataclass(frozen=True)
 class Origin:
-    """What is needed to read the fitted table again in the same way; nothing is known of a fit in Python.
+    """Settings for reading the table of the fit again; empty after a fit in Python.
 
     Parameters
     ----------
     label : str, optional
-        Column of the labels.
+        Label column.
     ids : tuple of str
-        Columns that are copied to the predictions and are no features.
+        Columns that are copied to the predictions and are not features.
     dialect : Dialect, optional
-        How the cells of the table were written.
+        The dialect of the table.
     margins : tuple of tuple of str
-        For each margin the columns that divide the rows into domains; empty for totals of the whole table.
+        For each margin, the columns that define its domains; empty for totals of the whole table.
     weight : str, optional
         Column of the survey weights.
     of_all : bool
-        Whether the totals counted all rows, the labeled ones included.
+        Whether the totals counted all rows, including the labeled ones.
     as_shares : bool
-        Whether they were shares of the rows.
+        Whether the totals were shares of the rows.
     """
 
     label: str | None = None
@@ -49,18 +49,18 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A fitted classifier, and where it comes from.
+    """A fitted classifier with its origin.
 
     Parameters
     ----------
     estimator : S2OCTClassifier or OCTHClassifier
-        Fitted.
+        The fitted classifier.
     origin : Origin
-        How the fitted table can be read again.
+        Settings for reading the table of the fit again.
     rules : tuple of str
-        The rules as the file has them, which anybody may have changed; empty for a model that was not read from a file.
+        The rules stored in the file, possibly edited; empty for a model that was not read from a file.
     provenance : mapping
-        Where the model comes from, as its file says; empty for a model that was not read from a file.
+        The provenance stored in the file; empty for a model that was not read from a file.
     """
 
     estimator: TreeEstimator
@@ -70,7 +70,7 @@ class Model:
 
     @property
     def encoding(self) -> Encoding:
-        """How features come from the columns of a table."""
+        """The encoding of columns as features."""
         return self.estimator.encoding_
 
     @property
@@ -85,7 +85,7 @@ class Model:
 
 
 def fitted_model(fitted: FittedTable) -> Model:
-    """Make the model of a fitted table, as a model file holds it."""
+    """Make the model of a fitted table, for a model file."""
     roles, stated = fitted.table.roles, fitted.encoded.known.stated
     origin = Origin(
         roles.label,
@@ -100,12 +100,12 @@ def fitted_model(fitted: FittedTable) -> Model:
 
 
 def predictor_of(model: Model) -> TablePredictor:
-    """Make a model ready to predict tables."""
+    """Make a predictor of tables from a model."""
     return TablePredictor(model.estimator.tree_, model.classes, model.encoding, AddedColumns(model.origin.label))
 
 
 def query_of(model: Model, table: str, dialect: str) -> str:
-    """Write the SQL query that predicts a table of a database, in the dialect of the database."""
+    """Write the SQL query that predicts a database table, in the dialect of the database."""
     return tree_to_sql(
         model.estimator.tree_,
         model.feature_names,

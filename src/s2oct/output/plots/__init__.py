@@ -1,1 +1,1 @@
-"""Pictures of a fitted tree, by matplotlib and in the manner of scikit-learn's displays."""
+"""Pictures of a fitted tree with matplotlib, similar to scikit-learn's displays."""

@@ -1,4 +1,4 @@
-"""Curves: the cost of a fit over time, trees over their terms, and the result over a total."""
+"""Curves: cost of a fit over time, quality of trees over terms, and results over a total."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LABELS = 12
-"""Labels that fit side by side below a picture."""
+"""Number of labels that fit below a picture."""
 
 
 class ProgressDisplay(Display):
-    """Picture of the course of a fit: the cost of the best tree and the lower bound over time.
+    """Picture of the progress of a fit: the cost of the best tree and the lower bound over time.
 
     It is recommended to use `ProgressDisplay.from_estimator` to make one.
 
     Parameters
     ----------
     seconds, objective, lower_bound : ndarray of shape (moments,)
-        When something changed, the cost of the best tree and the lower bound from then on. The last moment is the
-        end of the fit.
+        Times of changes, with the cost of the best tree and the lower bound from then on. The last time is the end of
+        the fit.
     proved : bool
         Whether cost and bound meet.
     guided : bool
-        Whether the cost includes what a guide charges.
+        Whether the cost includes the charges of a guide.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ProgressDisplay(Display):
         estimator : S2OCTClassifier or OCTHClassifier
             A fitted one.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class ProgressDisplay(Display):
         moments = [moment for moment in certificate.history if np.isfinite(moment.objective)]
         cost, bound = certificate.minimised
         if getattr(certificate, "model", PAPER) == EVIDENCE and moments:
-            # The search also pays for terms, which the cost in rows leaves out.
+            # The search also pays for terms, which the cost in rows excludes.
             cost, bound = moments[-1].objective, moments[-1].lower_bound
         return cls(
             seconds=[moment.seconds for moment in moments] + [certificate.seconds],
@@ -135,22 +135,22 @@ def plot_progress(estimator: Any, *, ax: Axes | None = None) -> ProgressDisplay:
 
 
 def _range(cost: FloatArray, bound: FloatArray) -> tuple[float, float]:
-    """From 0, or below the bound where that is negative, to a little above the first cost."""
+    """Return the range from 0, or below a negative bound, to slightly above the first cost."""
     low, high = min(0.0, float(bound.min())), float(cost.max())
     return low - 0.02 * (high - low), high + 0.08 * (high - low) if high > low else low + 1.0
 
 
 class SimplicityDisplay(Display):
-    """Picture of a simplicity path: how good each tree is, over its number of terms.
+    """Picture of a simplicity path: the quality of each tree over its number of terms.
 
     It is recommended to use `SimplicityDisplay.from_estimator` or `SimplicityDisplay.from_path` to make one.
 
     Parameters
     ----------
     n_terms : ndarray of shape (steps,)
-        Terms of each tree of the path, the simplest first.
+        Number of terms of each tree of the path, the simplest first.
     agreement : ndarray of shape (steps,)
-        Share of the unlabeled rows on which each tree agrees with the guide.
+        Share of unlabeled rows on which each tree agrees with the guide.
     accuracy, accuracy_se : ndarray of shape (steps,)
         Expected accuracy of each tree and its standard error; NaN if the trees were not assessed.
     fitted : int
@@ -182,14 +182,14 @@ class SimplicityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> SimplicityDisplay:
-        """Fit and assess the trees of the path, and draw how good they are.
+        """Fit and assess the trees of the path, and draw their quality.
 
         Parameters
         ----------
         estimator : S2OCTClassifier
-            A fitted one, with a guide and in this session: see ``simplicity_path``.
+            A fitted one, with a guide and in this session; see ``simplicity_path``.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -202,14 +202,14 @@ class SimplicityDisplay(Display):
 
     @classmethod
     def from_path(cls, path: SimplicityPath, *, ax: Axes | None = None) -> SimplicityDisplay:
-        """Draw how good the trees of a path are.
+        """Draw the quality of the trees of a path.
 
         Parameters
         ----------
         path : SimplicityPath
             The path, as ``simplicity_path`` returns it.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class SimplicityDisplay(Display):
         self._dress(ax, _apart(sorted(set(terms.tolist()))))
 
     def _dress(self, ax: Axes, ticks: list[int]) -> None:
-        """Scales, names and legend."""
+        """Draw scales, names and legend."""
         first, last = int(self.n_terms.min()), int(self.n_terms.max())
         margin = max(0.5, 0.05 * (last - first))
         ax.set_xlim(first - margin, last + 1.5 * margin)
@@ -268,7 +268,7 @@ class SimplicityDisplay(Display):
 
 @with_sections_of(SimplicityDisplay.from_estimator)
 def plot_simplicity(estimator: Any, *, ax: Axes | None = None) -> SimplicityDisplay:
-    """Fit and assess simpler and richer trees, and draw how good each is over its number of terms.
+    """Fit and assess simpler and richer trees, and draw their quality over the number of terms.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def plot_simplicity(estimator: Any, *, ax: Axes | None = None) -> SimplicityDisp
 
 
 def _apart(numbers: list[int]) -> list[int]:
-    """The numbers without those whose labels would touch the one before."""
+    """Drop the numbers whose labels would touch the one before."""
     kept: list[int] = []
     for number in numbers:
         if not kept or number - kept[-1] > (numbers[-1] - numbers[0]) / LABELS:
@@ -305,15 +305,15 @@ class TotalsPathDisplay(Display):
     values : ndarray of shape (steps,)
         Values of the total.
     changed : ndarray of shape (steps,)
-        Unlabeled rows that change class against the fit at the known total.
+        Number of unlabeled rows whose class differs from the fit at the known total.
     n_terms : ndarray of shape (steps,)
-        Terms of each tree.
+        Number of terms of each tree.
     known : float
         The known total.
     interval : tuple of float
         Bounds of the total; equal if it is exact.
     class_name : str
-        The class whose total moves.
+        The class whose total varies.
 
     Attributes
     ----------
@@ -342,14 +342,14 @@ class TotalsPathDisplay(Display):
 
     @classmethod
     def from_path(cls, path: TotalsPath, *, ax: Axes | None = None) -> TotalsPathDisplay:
-        """Draw how many rows change class along a path.
+        """Draw the number of rows that change class along a path.
 
         Parameters
         ----------
         path : TotalsPath
             The path, as ``totals_path`` returns it.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -383,7 +383,7 @@ class TotalsPathDisplay(Display):
         self._dress(ax)
 
     def _dress(self, ax: Axes) -> None:
-        """Scales, names and legend."""
+        """Draw scales, names and legend."""
         high = max(float(self.changed.max(initial=0.0)), 1.0)
         ax.set_ylim(-0.06 * high, 1.18 * high)
         margin = 0.05 * float(np.ptp(self.values)) or 1.0
@@ -398,7 +398,7 @@ class TotalsPathDisplay(Display):
 
 @with_sections_of(TotalsPathDisplay.from_path)
 def plot_totals_path(path: TotalsPath, *, ax: Axes | None = None) -> TotalsPathDisplay:
-    """Draw how many rows change class as a total moves.
+    """Draw the number of rows that change class as a total varies.
 
     Examples
     --------
@@ -417,6 +417,6 @@ def plot_totals_path(path: TotalsPath, *, ax: Axes | None = None) -> TotalsPathD
 
 
 def _finish(ax: Axes, n_columns: int) -> None:
-    """Open the frame, and put the legend above it."""
+    """Open the frame and put the legend above it."""
     open_frame(ax)
     ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)

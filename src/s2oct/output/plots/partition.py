@@ -33,21 +33,21 @@ Plane = tuple[FloatArray, FloatArray, FloatArray]
 """Origin and two directions in feature space: the point (u, v) of the picture is origin + u a + v b."""
 
 Region = tuple[int, FloatArray, int | None]
-"""Node id, corners and class index of a part of the picture; no class where its rows are divided further."""
+"""Node id, corners and class index of a part of the picture; no class if its rows are split further."""
 
 EDGE = 0.06
-"""Part of the rows' range that is shown beyond them."""
+"""Padding around the rows, as a share of their range."""
 DOTS = 20_000
-"""Unlabeled rows beyond this many are thinned out: more dots show no more."""
+"""Maximum number of unlabeled rows drawn; more dots would add nothing."""
 LEGEND_NAME, LEGEND_LINE, LEGEND_GAP = 1.5, 0.2, 0.48
-"""Inches for the name of a class in the legend, of a line of it, and for ticks and label between axes and legend."""
+"""Inches for a class name in the legend, for a legend line, and for ticks and label between axes and legend."""
 VECTORS = 1_000
-"""More dots than this go into vector files as an image, since each takes a hundred bytes."""
+"""Above this number of dots, vector files contain an image, since each dot takes a hundred bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Where rows stand in the picture, and what the picture is a section of.
+    """Positions of rows in the picture, and the plane that it shows.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class View:
     labels : tuple of str
         Names of the two axes.
     plane : tuple of ndarray or None
-        The plane in feature space that is shown; None where both axes are values of splits.
+        The plane in feature space that is shown; None if both axes are values of splits.
     note : str
-        What the regions leave out; empty where they are exact.
+        A caveat about the regions; empty if they are exact.
     """
 
     points: FloatArray
@@ -76,22 +76,22 @@ class PartitionDisplay(Display):
     tree : ObliqueTree
         The tree, in the units of the features.
     view : View
-        Where the rows stand, and the plane that is shown.
+        The positions of the rows, and the plane that is shown.
     class_names : sequence of str
         Names of the classes.
     codes : ndarray of shape (rows,)
-        Class index of each labeled row, -1 for an unlabeled one.
+        Class index of each labeled row, -1 for unlabeled rows.
     predicted : ndarray of shape (rows,)
-        Class index that the tree gives each row.
+        Predicted class index of each row.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     regions_ : dict of int to ndarray of shape (corners, 2)
-        The region of every leaf that is in the picture, by node id. They fill the picture and do not overlap.
+        The region of every visible leaf, by node id. Regions fill the picture and do not overlap.
     lines_ : dict of int to ndarray of shape (2, 2)
-        The part of each split's line that decides something, by node id.
+        The part of each split's line that separates regions, by node id.
 
     See Also
     --------
@@ -123,26 +123,26 @@ class PartitionDisplay(Display):
         class_names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> PartitionDisplay:
-        """Draw the regions of a fitted tree with rows in them.
+        """Draw the regions of a fitted tree with rows.
 
         Parameters
         ----------
         estimator : S2OCTClassifier or OCTHClassifier
             A fitted one.
         X : array-like or data frame of shape (n_rows, n_features)
-            Rows to show; usually those of the fit.
+            Rows to show, usually those of the fit.
         y : array-like of shape (n_rows,), optional
-            Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
+            Labels, with markers for unlabeled rows; by default all rows are unlabeled.
         features : pair of int or str, "splits", "pca" or None
-            What the axes are. Two features by position or name: the regions are those of a row whose other features
-            have their medians. "pca": the first two principal components of the standardised features, through the
-            mean. "splits": the value of the first split and the value of the second on each row's own way, so
-            that every row stands in the region it is in, whatever the number of features; splits further down are
-            not shown. None takes both features where there are two and "splits" otherwise.
+            The axes. Two features by position or name: the regions are those of a row whose other features are at
+            their medians. "pca": the first two principal components of the standardised features, through the mean.
+            "splits": the values of the first and second split on each row's path, so that every row lies in its own
+            region, whatever the number of features; later splits are not shown. None uses both features if there are
+            two, and "splits" otherwise.
         feature_names, class_names : sequence of str, optional
             Names to show instead of the estimator's.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -154,14 +154,14 @@ class PartitionDisplay(Display):
 
     @classmethod
     def of_rows(cls, rows: FittedRows, features: str | Sequence[int | str] | None = None) -> PartitionDisplay:
-        """Make the display of rows that are already read, without drawing it.
+        """Make the display of rows without drawing it.
 
         Parameters
         ----------
         rows : FittedRows
             A fitted tree and rows.
         features : pair of int or str, "splits", "pca" or None
-            What the axes are, as in `from_estimator`.
+            The axes, as in `from_estimator`.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class PartitionDisplay(Display):
         if handles:
             from matplotlib.transforms import ScaledTranslation
 
-            # Inches below the axes, whatever their height: a share of it would not clear the label of short ones.
+            # Inches below the axes, not a share of their height, which would overlap the label of short axes.
             below = ax.transAxes + ScaledTranslation(0, -LEGEND_GAP, figure.dpi_scale_trans)
             legend = ax.legend(
                 handles,
@@ -277,7 +277,7 @@ def plot_partition(
     class_names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> PartitionDisplay:
-    """Draw the regions of a fitted tree in two dimensions, with rows in them.
+    """Draw the regions of a fitted tree in two dimensions, with rows.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def plot_partition(
 
 
 def _view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> View:
-    """The view that is asked for: two features, "splits", "pca", or None for the one that suits the rows."""
+    """Return the requested view: two features, "splits", "pca", or None for the one that suits the rows."""
     p = rows.X.shape[1]
     if features is None:
         features = (0, 1) if p == 2 else "splits"
@@ -338,7 +338,7 @@ def _position(feature: int | str, names: Sequence[str]) -> int:
 
 
 def _pca_view(rows: FittedRows) -> View:
-    """Principal components of the standardised features; constant ones have no part in them."""
+    """Return the view of principal components of the standardised features, without constant features."""
     if rows.X.shape[1] < 2:
         raise InvalidProblem("Expected at least two features for principal components, got one.")
     mean, spread = rows.X.mean(axis=0), np.where(rows.spread > 0, rows.spread, 1.0)
@@ -346,7 +346,7 @@ def _pca_view(rows: FittedRows) -> View:
     _, sizes, components = np.linalg.svd(standard, full_matrices=False)
     if len(components) < 2:
         raise InvalidProblem("Expected at least two rows for principal components, got one.")
-    # The sign of a component is arbitrary; this one is the same on every machine.
+    # The sign of a component is arbitrary; this makes it the same on every machine.
     pair = components[:2] * np.sign(components[np.arange(2), np.abs(components[:2]).argmax(axis=1)])[:, None]
     shares = sizes**2 / max(float((sizes**2).sum()), 1e-300)
     labels = (f"1st principal component ({shares[0]:.0%})", f"2nd principal component ({shares[1]:.0%})")
@@ -355,7 +355,7 @@ def _pca_view(rows: FittedRows) -> View:
 
 
 def _splits_view(rows: FittedRows) -> View:
-    """Values of the first two splits on each row's way; every row stands in the region it is in."""
+    """Return the view of the first two splits' values on each row's path; every row lies in its own region."""
     values, root = rows.tree.values(rows.X), pruned(rows.tree)
     if isinstance(root, Leaf):
         across, up = np.zeros(len(rows.X)), np.zeros(len(rows.X))
@@ -369,7 +369,7 @@ def _splits_view(rows: FittedRows) -> View:
     height = float(np.abs(up).max(initial=0.0)) or 1.0
     for side, here in sides:
         if isinstance(side, Leaf):
-            # A side without a further split has no second value; its rows are spread evenly to keep them visible.
+            # A side without a second split has no second value; its rows are spread evenly to stay visible.
             up[here] = np.linspace(-height, height, int(here.sum()))
     seconds = [side.node for side in (root.left, root.right) if isinstance(side, Split)]
     second = f"split{'s' * (len(seconds) > 1)} {' and '.join(map(str, seconds))}"
@@ -380,7 +380,7 @@ def _splits_view(rows: FittedRows) -> View:
 
 
 def _damped(values: FloatArray) -> FloatArray:
-    """Values up to ten times their median size, and by their root beyond: a far row must not hide the rest."""
+    """Dampen values beyond ten times their median size by a root, so that outliers do not hide the rest."""
     far = 10 * float(np.median(np.abs(values))) if len(values) else 0.0
     if far == 0:
         return values
@@ -391,7 +391,7 @@ def _damped(values: FloatArray) -> FloatArray:
 def _cut(
     tree: ObliqueTree, part: Leaf | Split, polygon: FloatArray, plane: Plane, lines: dict[int, FloatArray]
 ) -> Iterator[Region]:
-    """Divide a convex polygon of the plane by the splits below a part."""
+    """Divide a convex polygon of the plane by the splits of a subtree."""
     if len(polygon) < 3:
         return
     if isinstance(part, Leaf):
@@ -408,7 +408,7 @@ def _cut(
 
 
 def _quadrants(root: Leaf | Split, window: FloatArray, lines: dict[int, FloatArray]) -> Iterator[Region]:
-    """Divide the plane of split values: by the first split at 0 across, by the second at 0 up and down."""
+    """Divide the plane of split values at 0: horizontally by the first split, vertically by the second."""
     if isinstance(root, Leaf):
         yield root.node, window, root.class_index
         return
@@ -424,7 +424,7 @@ def _quadrants(root: Leaf | Split, window: FloatArray, lines: dict[int, FloatArr
 
 
 def _window(points: FloatArray, *, with_zero: bool) -> FloatArray:
-    """The rectangle around the rows, as a polygon."""
+    """Return the rectangle around the rows, as a polygon."""
     corners = np.vstack([points, np.zeros((1, 2))]) if with_zero or not len(points) else points
     low, high = corners.min(axis=0), corners.max(axis=0)
     size = np.where(high > low, high - low, 1.0)
@@ -433,7 +433,7 @@ def _window(points: FloatArray, *, with_zero: bool) -> FloatArray:
 
 
 def _halves(polygon: FloatArray, normal: FloatArray, offset: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The parts of a convex polygon where normal . x <= offset and where it is not, and the cut between them."""
+    """Return the parts of a convex polygon with normal . x <= offset and without, and the cut between them."""
     value = polygon @ normal - offset
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     cut: list[FloatArray] = []

@@ -1,4 +1,4 @@
-"""Shares of the classes: totals and what the tree assigns, and estimates by domain with their intervals."""
+"""Shares of the classes: known totals and the tree's, and estimates by domain with their intervals."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 Counts = IntArray | FloatArray
 
 MOST_CELLS = 30
-"""Of more totals, only those are drawn that the tree misses most: a picture with more lines cannot be read."""
+"""Maximum number of totals drawn, those missed most: a picture with more lines is unreadable."""
 
 LANE, FRAME = 0.27, 1.1
-"""Inches of a line, and of scale and legend together."""
+"""Inches per line, and for scale and legend together."""
 
 NAME_WIDTH, NAME_POINTS = 1.5, 9
-"""Inches for the name of a domain, and size of the letters."""
+"""Inches for the name of a domain, and font size."""
 
 
 class TotalsDisplay(Display):
@@ -62,13 +62,13 @@ class TotalsDisplay(Display):
     class_names : sequence of str
         Names of the classes.
     labeled : ndarray of shape (n_classes,)
-        Labeled rows of each class, or their weight.
+        Number or weight of the labeled rows of each class.
     achieved : ndarray of shape (n_classes,)
-        Unlabeled rows that the tree gives to each class, or their weight.
+        Number or weight of the unlabeled rows that the tree assigns to each class.
     target : ndarray of shape (n_classes,), optional
-        Known number of unlabeled rows of each class, or their weight.
+        Known number or weight of the unlabeled rows of each class.
     cells : sequence of SeenCell
-        Totals by domain, or totals that are not exact. If there are any, they are drawn instead.
+        Totals by domain, or inexact totals. If given, they are drawn instead.
 
     Attributes
     ----------
@@ -111,15 +111,15 @@ class TotalsDisplay(Display):
         X : array-like or data frame of shape (n_rows, n_features)
             The rows of the fit.
         y : array-like of shape (n_rows,)
-            Their labels, with the markers for unlabeled rows.
+            Their labels, with markers for unlabeled rows.
         class_names : sequence of str, optional
             Names to show instead of the estimator's.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
         **known : object
-            What is known, as in ``fit``: ``totals``, ``population_totals``, ``domains``, ``as_shares`` and
-            ``sample_weight``. By default the totals are those of the fit. Totals by domain show the labeled rows of
-            each domain if ``domains`` are given here, too. Of more than 30 totals, those missed most are drawn.
+            Arguments of ``fit``: ``totals``, ``population_totals``, ``domains``, ``as_shares`` and ``sample_weight``.
+            By default the totals are those of the fit. Totals by domain show the labeled rows of each domain only if
+            ``domains`` is given here, too. Out of more than 30 totals, those missed by the most are drawn.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class TotalsDisplay(Display):
 
     @classmethod
     def of_totals(cls, rows: FittedRows, seen: SeenTotals) -> TotalsDisplay:
-        """Make the display of totals that are already read, without drawing it.
+        """Make the display of totals without drawing it.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class TotalsDisplay(Display):
         )
 
     def figsize(self, width: float = 6.4) -> tuple[float, float]:
-        """Compute the size that the lines need.
+        """Return the figure size that the lines need.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class TotalsDisplay(Display):
         return cell_lines(self.cells) if self.cells else (class_lines(self.labeled, self.achieved, self.target), "")
 
     def _draw(self, ax: Axes) -> None:
-        """One line for each total, with a mark for each share on it."""
+        """Draw a line per total, with a mark for each share."""
         ink = Ink.in_force()
         lines, note = self._lines()
         height = _heights(lines)
@@ -222,7 +222,7 @@ class TotalsDisplay(Display):
             )
 
     def _known(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
-        """A bar for a total that lies between bounds, and a stroke for one that is exact or an estimate."""
+        """Draw a bar for a total within bounds, and a stroke for an exact or estimated total."""
         bars = [(y, *line.interval) for y, line in zip(height, lines, strict=True) if line.interval]
         if bars:
             ys, low, high = np.array(bars).T
@@ -234,7 +234,7 @@ class TotalsDisplay(Display):
             ax.vlines(known, ys - 0.28, ys + 0.28, color=ink.strong, linewidth=2.2, label="known total", zorder=2)
 
     def _dress(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
-        """Names, scales and legend."""
+        """Draw names, scales and legend."""
         headings = _headings(lines)
         names = [fit_text(self.class_names[line.class_index], 1.3, 10) for line in lines]
         ax.set_yticks(height, names, parse_math=False)
@@ -268,7 +268,7 @@ def plot_totals(
     ax: Axes | None = None,
     **known: Any,
 ) -> TotalsDisplay:
-    """Draw the share of each class in the known total, among the labeled rows, and as the tree assigns it.
+    """Draw the share of each class by known total, among labeled rows, and by the tree.
 
     Examples
     --------
@@ -296,15 +296,15 @@ class TotalLine:
         The domain; empty for the whole table.
     class_index : int
     achieved : float
-        Share that the tree assigns.
+        Share assigned by the tree.
     labeled : float or None
         Share among the labeled rows.
     known : float or None
-        Share by the known total, or by the estimate of it.
+        Share by the known or estimated total.
     interval : tuple of float or None
-        Shares between which the total is known to be, unless it is exact.
+        Bounds of the share; None if the total is exact.
     words : str
-        How the tree did, in counts.
+        Result of the tree, in counts.
     """
 
     heading: str
@@ -317,13 +317,13 @@ class TotalLine:
 
     @property
     def shares(self) -> list[float]:
-        """Everything that is marked on the line."""
+        """All shares marked on the line."""
         found = [self.achieved, self.labeled, self.known, *(self.interval or ())]
         return [share for share in found if share is not None]
 
 
 def class_lines(labeled: Counts, achieved: Counts, target: Counts | None) -> list[TotalLine]:
-    """One line for each class of the whole table."""
+    """Return a line for each class of the whole table."""
     shares = [None] * len(labeled) if target is None else _shares(target)
     counted = zip(_shares(labeled), _shares(achieved), shares, strict=True)
     return [
@@ -343,7 +343,7 @@ def _shares(counts: Counts) -> list[float]:
 
 
 def cell_lines(cells: Sequence[SeenCell]) -> tuple[list[TotalLine], str]:
-    """One line for each total, and a note if only the worst ones are there."""
+    """Return a line for each total, and a note if only the worst ones are shown."""
     shown = worst_cells(cells, MOST_CELLS)
     note = (
         f"{len(shown)} of {len(cells)} totals: those that the tree misses most, then those that the labeled rows alone "
@@ -355,7 +355,7 @@ def cell_lines(cells: Sequence[SeenCell]) -> tuple[list[TotalLine], str]:
 
 
 def worst_cells(cells: Sequence[SeenCell], most: int) -> list[SeenCell]:
-    """The totals that the tree misses by the most rows, and then those that the labeled rows miss; in their order."""
+    """Return the totals that the tree misses by the most rows, then those missed by labeled rows, in given order."""
     if len(cells) <= most:
         return list(cells)
     order = sorted(range(len(cells)), key=lambda i: (-abs(cells[i].cell.excess), -_labeled_miss(cells[i]), i))
@@ -369,7 +369,7 @@ def _labeled_miss(seen: SeenCell) -> float:
 
 
 def heading_of(cell: Cell) -> str:
-    """A domain with the name of its margin, unless it has that name in it; empty for the whole table."""
+    """Return a domain with the name of its margin, unless it contains that name; empty for the whole table."""
     is_named = cell.margin.casefold() in cell.domain.casefold()
     return cell.domain if is_named or not cell.domain else f"{cell.margin} {cell.domain}"
 
@@ -391,19 +391,19 @@ def _cell_line(seen: SeenCell) -> TotalLine:
 
 
 def _headings(lines: Sequence[TotalLine]) -> list[int]:
-    """The lines at which a new domain begins."""
+    """Return the lines at which a new domain begins."""
     return [i for i, line in enumerate(lines) if line.heading and (i == 0 or line.heading != lines[i - 1].heading)]
 
 
 def _heights(lines: Sequence[TotalLine]) -> FloatArray:
-    """Where each line is, from the top; the heading of a domain takes a line."""
+    """Return the position of each line from the top; the heading of a domain takes a line."""
     headings = _headings(lines)
     before = np.searchsorted(np.array(headings), np.arange(len(lines)), side="right") if headings else 0
     return np.asarray(np.arange(len(lines), dtype=float) + before)
 
 
 class EstimatesDisplay(Display):
-    """Picture of estimates: the share of a class in each domain with its interval, and counts in words beside it.
+    """Picture of estimates: the share of a class in each domain with its interval, and counts in words.
 
     It is recommended to use `EstimatesDisplay.from_estimates` to make one.
 
@@ -412,11 +412,11 @@ class EstimatesDisplay(Display):
     rows : sequence of dict
         The estimates to draw, from the top; the keys are those of `s2oct.estimates.table.Estimates`.
     classes : sequence
-        The classes that are drawn.
+        The classes to draw.
     colours : sequence of int
-        Number of each of them among all classes, which says its colour.
+        Index of each of them among all classes, which determines its colour.
     confidence : float
-        What the intervals should cover.
+        Confidence level.
 
     Attributes
     ----------
@@ -437,11 +437,11 @@ class EstimatesDisplay(Display):
         Parameters
         ----------
         estimates : Estimates
-            What ``estimate`` has returned.
+            The result of ``estimate``.
         class_ : object, optional
-            The class to draw. By default, all of them, but of two only the second: the first is the rest.
+            The class to draw. By default all classes or, with two classes, only the second.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -452,12 +452,12 @@ class EstimatesDisplay(Display):
 
     @classmethod
     def of(cls, estimates: Estimates, class_: Any = None) -> EstimatesDisplay:
-        """Choose what to draw, and draw nothing yet.
+        """Make the display without drawing it.
 
         Parameters
         ----------
         estimates : Estimates
-            What ``estimate`` has returned.
+            The result of ``estimate``.
         class_ : object, optional
             The class to draw, as in `from_estimates`.
 
@@ -476,12 +476,12 @@ class EstimatesDisplay(Display):
         )
 
     def figsize(self, width: float = 7.0) -> tuple[float, float]:
-        """Say how large the picture should be.
+        """Return a suitable figure size.
 
         Parameters
         ----------
         width : float
-            Inches from left to right.
+            Width in inches.
 
         Returns
         -------
@@ -510,7 +510,7 @@ class EstimatesDisplay(Display):
         self._dress(ax, ink)
 
     def _dress(self, ax: Axes, ink: Ink) -> None:
-        """Scales, names and legend."""
+        """Draw scales, names and legend."""
         ax.set_ylim(len(self.rows) - 0.4, -0.6)
         firsts = [y for y in range(len(self.rows)) if y == 0 or self._name(y) != self._name(y - 1)]
         middle = (len(self.classes) - 1) / 2
@@ -555,7 +555,7 @@ class EstimatesDisplay(Display):
 
 @with_sections_of(EstimatesDisplay.from_estimates)
 def plot_estimates(estimates: Estimates, class_: Any = None, *, ax: Axes | None = None) -> EstimatesDisplay:
-    """Draw estimates by domain with their intervals, beside what the labeled rows alone and the guide say.
+    """Draw estimates by domain with their intervals, and those of labeled rows and guide for comparison.
 
     Examples
     --------

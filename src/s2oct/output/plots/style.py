@@ -1,4 +1,4 @@
-"""What the pictures share: matplotlib on first use, inks and markers, texts that fit, displays and their docstrings."""
+"""Shared by all pictures: import of matplotlib, colours and markers, fitting of text, displays and docstrings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""Markers distinguish the classes where colours cannot."""
+"""Markers that distinguish classes of the same colour."""
 
 
 def need_matplotlib(what: str = "Pictures") -> None:
-    """Raise an error that says how to install matplotlib, if it is missing."""
+    """Raise an error with installation advice if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
@@ -30,7 +30,7 @@ def need_matplotlib(what: str = "Pictures") -> None:
 
 
 def new_axes(figsize: tuple[float, float], *, bare: bool = False) -> Axes:
-    """Axes in a new figure; bare ones fill it and have no frame."""
+    """Return axes in a new figure; bare axes fill it without a frame."""
     need_matplotlib()
     from matplotlib import pyplot
 
@@ -39,7 +39,7 @@ def new_axes(figsize: tuple[float, float], *, bare: bool = False) -> Axes:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The whole figure that axes stand in, also where they stand in a part of it."""
+    """Return the top-level figure of axes, even if they are in a subfigure."""
     figure: Any = ax.figure
     root: Figure = figure.figure
     return root
@@ -52,14 +52,14 @@ def open_frame(ax: Axes, without: tuple[str, ...] = ("top", "right")) -> None:
 
 
 def plain_ticks(ax: Axes) -> None:
-    """Write the numbers along the axes as sentences have them: 21,870, and never 2.187e4 or an offset."""
+    """Write tick labels as in sentences: 21,870, never 2.187e4 or an offset."""
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: amount(value, 6))
 
 
 @dataclass(frozen=True)
 class Ink:
-    """Colours of everything that is not a class, from the style in force: light and dark styles both work."""
+    """Colours of everything but classes, from the current style: light and dark styles both work."""
 
     strong: str
     muted: str
@@ -68,7 +68,7 @@ class Ink:
 
     @classmethod
     def in_force(cls) -> Ink:
-        """Mix the style's text colour into its paper."""
+        """Mix the text colour of the current style into its background."""
         from matplotlib import rcParams
         from matplotlib.colors import to_rgb
 
@@ -85,24 +85,24 @@ def _hex(colour: tuple[float, ...]) -> str:
 
 
 def class_marker(index: int) -> str:
-    """Marker of a class; shifts when the colours repeat, so that pairs stay apart for 49 classes."""
+    """Return the marker of a class; it shifts when colours repeat, so that 49 classes have distinct pairs."""
     return CLASS_MARKERS[(index + index // len(CLASS_COLOURS)) % len(CLASS_MARKERS)]
 
 
 def text_width(text: str, points: float, *, bold: bool = False) -> float:
-    """Width of a text in inches, in the font in force."""
+    """Return the width of a text in inches, in the current font."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=points, weight="bold" if bold else "normal")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a glyph the font lacks still has some width
+        warnings.simplefilter("ignore")  # a missing glyph still has a width
         width, _, _ = text_to_path.get_text_width_height_descent(text, font, False)
     return float(width) / 72
 
 
 def fit_text(text: str, inches: float, points: float, *, bold: bool = False) -> str:
-    """The text, with its middle left out where it is too wide: names often differ at their ends."""
+    """Shorten a text that is too wide in the middle, because names often differ at their ends."""
     text = " ".join(text.split())
     if text_width(text, points, bold=bold) <= inches:
         return text
@@ -117,20 +117,20 @@ def fit_text(text: str, inches: float, points: float, *, bold: bool = False) -> 
 
 
 def wrap_text(text: str, inches: float, points: float, *, lines: int, bold: bool = False) -> list[str]:
-    """The text on several lines, broken after blanks and marks and within long words; the last line is cut to fit."""
+    """Wrap a text after blanks and punctuation and within long words; the last line is shortened to fit."""
     found: list[str] = []
     rest = " ".join(text.split())
     while len(found) < lines - 1 and text_width(rest, points, bold=bold) > inches:
         kept = _fitting(rest, inches, points, bold=bold)
         mark = max(rest.rfind(mark, 0, kept) for mark in " _-=/.,") + 1
-        kept = mark if 3 * mark > kept else kept  # a line of one short word would waste its room
+        kept = mark if 3 * mark > kept else kept  # a line with one short word would waste space
         found.append(rest[:kept].rstrip())
         rest = rest[kept:].lstrip()
     return [*found, fit_text(rest, inches, points, bold=bold)]
 
 
 def _fitting(text: str, inches: float, points: float, *, bold: bool) -> int:
-    """How many characters fit, at least one."""
+    """Return the number of characters that fit, at least one."""
     low, high = 1, len(text)
     while low < high:
         kept = (low + high + 1) // 2
@@ -144,29 +144,29 @@ def _without_middle(text: str, kept: int) -> str:
 
 
 def plain(text: str) -> dict[str, Any]:
-    """Keywords for a text that is a name: a dollar sign in it starts no formula."""
+    """Return the keywords for text without formulas, so that a dollar sign in a name is literal."""
     return {"s": text, "parse_math": False}
 
 
 class Display(ABC):
-    """Base of the displays, which hold numbers and draw them on axes that are given or new."""
+    """Base class of displays, which hold numbers and draw them on given or new axes."""
 
     ax_: Axes
     figure_: Figure
     _size: tuple[float, float] = (6.4, 3.2)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the picture; see the class for what it shows.
+        """Draw the picture that the class describes.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
         self
-            The display, with what was drawn in its attributes.
+            The display, with the drawn objects in its attributes.
         """
         if ax is None:
             ax = self._new_axes()
@@ -175,7 +175,7 @@ class Display(ABC):
         return self
 
     def _new_axes(self) -> Axes:
-        """Axes in a new figure of fitting size."""
+        """Return axes in a new figure of suitable size."""
         return new_axes(self._size)
 
     @abstractmethod
@@ -187,9 +187,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_sections_of(method: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Decorate a function that does what a method does.
+    """Decorate a function that wraps a method.
 
-    The sections of the method's docstring, such as its parameters, are put behind the summary of the function's own.
+    The sections of the method's docstring, such as its parameters, are inserted after the function's summary.
     """
 
     def decorate(function: Function) -> Function:

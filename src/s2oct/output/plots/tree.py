@@ -1,4 +1,4 @@
-"""The tree as a picture: a split shows its rule, a leaf its class and its rows."""
+"""The picture of a tree: splits with their rules, leaves with their classes and rows."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DIGITS = 5
-"""Significant digits of numbers; a tree that was fitted has fewer, as a rule."""
+"""Significant digits of numbers; fitted trees usually have fewer."""
 
 # Lengths are inches at full scale.
 POINTS, SMALL = 9.0, 8.25
 """Font sizes at full scale: 12 and 11 pixels on a page."""
 LINE, PAD, GAP, LEVEL_GAP, MARGIN = 0.19, 0.09, 0.16, 0.46, 0.12
 LEAF_WIDTH, SPLIT_WIDTH, NARROWEST = (1.1, 2.1), (1.5, 3.0), 3.6
-"""Least and most of a leaf, least and most of a split, and least of a whole picture."""
+"""Minimum and maximum width of a leaf and of a split, and minimum width of the picture."""
 SCREEN = 12.75
-"""Most of a whole picture, unless its narrowest leaves need more: a window of 1280 pixels shows it at full size."""
+"""Maximum width of the picture, unless its narrowest leaves need more: it fits a window of 1280 pixels."""
 SIGN = 0.17
-"""Room for the sign before a term."""
+"""Space for the sign before a term."""
 SHORT = 2.2
-"""A sum that is no wider stands on one line."""
+"""Maximum width of a sum on one line."""
 TERM_LINES, NAME_LINES = 3, 2
-"""Most lines of a term, and of the name of a class in a leaf."""
+"""Maximum number of lines of a term, and of a class name in a leaf."""
 SQUARE_GAP = 0.09
-"""Room between a count and the square of the next one."""
+"""Space between a count and the square of the next one."""
 LEGEND = "labeled rows by class"
 LEGEND_NAME, LEGEND_MARK = 2.0, 0.38
-"""Most for the name of a class in the legend, and what its square and the gaps around it take."""
+"""Maximum width of a class name in the legend, and the width of its square with the gaps around it."""
 CAPTION_LINES = 4
 _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
 RuleLine = tuple[str | None, str]
-"""A line of a rule: a sign or a relation, and what comes after it. The sign is empty on the first line of a sum and
-where a term goes on, and None in a rule that is no sum."""
+"""A line of a rule: a sign or a relation, and the text after it. The sign is empty on the first line of a sum and on
+continuation lines, and None in a rule that is not a sum."""
 
 
 class TreeDisplay(Display):
@@ -76,24 +76,24 @@ class TreeDisplay(Display):
     tree : ObliqueTree
         The tree, in the units of the features.
     features : sequence of Feature or str
-        Every feature; a name alone is that of a number.
+        All features; a plain name is a numeric feature.
     class_names : sequence of str
         Names of the classes.
     labeled : ndarray of shape (n_leaves, n_classes)
-        Labeled rows of each leaf and class.
+        Number of labeled rows by leaf and class.
     unlabeled : ndarray of shape (n_leaves,)
-        Unlabeled rows of each leaf.
+        Number of unlabeled rows by leaf.
     spread : ndarray of shape (n_features,)
-        Standard deviation of each feature: it decides which terms of a long rule are shown.
+        Standard deviation of each feature, used to choose the terms of a long rule to show.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     boxes_ : dict of int to matplotlib patch
-        The frame of every split and leaf that is shown, by node id.
+        The frame of every visible split and leaf, by node id.
     titles_ : dict of str to str
-        By the id of a text in an SVG file, the whole rule of which it shows a part.
+        The complete rules of shortened texts, by the id of the text in an SVG file.
 
     See Also
     --------
@@ -146,22 +146,22 @@ class TreeDisplay(Display):
         max_features: int = 3,
         ax: Axes | None = None,
     ) -> TreeDisplay:
-        """Draw a fitted tree with the rows that end in its leaves.
+        """Draw a fitted tree with the numbers of rows in its leaves.
 
         Parameters
         ----------
         estimator : S2OCTClassifier or OCTHClassifier
             A fitted one.
         X : array-like or data frame of shape (n_rows, n_features)
-            Rows to count in the leaves; usually those of the fit.
+            Rows to count in the leaves, usually those of the fit.
         y : array-like of shape (n_rows,), optional
-            Labels with the markers for unlabeled rows; without, all rows count as unlabeled.
+            Labels, with markers for unlabeled rows; by default all rows are unlabeled.
         feature_names, class_names : sequence of str, optional
             Names to show instead of the estimator's.
         max_features : int
-            Terms of a rule that are shown. A longer rule shows those of largest influence and how many were left out.
+            Maximum number of terms shown per rule. Longer rules show their most influential terms and count the others.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure of fitting size otherwise. The picture shrinks to the size of the axes.
+            Axes to draw on; by default those of a new figure. The picture shrinks to the size of the axes.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class TreeDisplay(Display):
 
     @classmethod
     def of_rows(cls, rows: FittedRows) -> TreeDisplay:
-        """Make the display of rows that are already read, without drawing it.
+        """Make the display of rows without drawing it.
 
         Parameters
         ----------
@@ -200,26 +200,26 @@ class TreeDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Axes to draw on; by default those of a new figure.
         max_features : int
-            Terms of a rule that are shown.
+            Maximum number of terms shown per rule.
 
         Returns
         -------
         self
-            The display, with what was drawn in its attributes.
+            The display, with the drawn objects in its attributes.
         """
         need_matplotlib()
         self._drawing = _Drawing(self, max_features)
         return super().plot(ax)
 
     def figsize(self, max_features: int = 3) -> tuple[float, float]:
-        """Compute the size at which the letters have their full size.
+        """Return the figure size at which text has its full size.
 
         Parameters
         ----------
         max_features : int
-            Terms of a rule that are shown.
+            Maximum number of terms shown per rule.
 
         Returns
         -------
@@ -254,7 +254,7 @@ def plot_tree(
 
 
 def leaf_label(leaf: Leaf) -> str:
-    """Name of a leaf: the id that ``apply`` gives its rows, or the ids that are read as one."""
+    """Return the name of a leaf: its id in ``apply``, or the ids of the leaves that it joins."""
     if len(leaf.ids) == 1:
         return f"leaf {leaf.ids[0]}"
     separator = "+" if len(leaf.ids) == 2 else "…"
@@ -262,7 +262,7 @@ def leaf_label(leaf: Leaf) -> str:
 
 
 class _Drawing:
-    """A tree laid out, and drawn at the scale that the axes allow.
+    """The layout of a tree, drawn at the scale that fits the axes.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class _Drawing:
     boxes : dict of int to matplotlib patch
         The frame of every part, by node id.
     titles : dict of str to str
-        By the id of a text in the picture, the whole rule of which it shows a part.
+        The complete rules of shortened texts, by the id of the text in the picture.
     """
 
     ax: Axes
@@ -292,7 +292,7 @@ class _Drawing:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Find the sizes of all parts and, by node id, the centre and the top of each, from the lower left."""
+        """Compute the size of each part and its centre and top from the lower left, by node id."""
         n_leaves = len(self.root.leaves)
         self.leaf_width = self._leaf_width()
         slot = self.leaf_width + GAP
@@ -311,7 +311,7 @@ class _Drawing:
         below = MARGIN + LINE * (len(self.legend) + len(self.caption)) + 0.1
         height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
         tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
-        # A part stands in the middle of the slots of its leaves. None is wider than these, so nothing can overlap.
+        # A part is centred over the slots of its leaves. No part is wider than these, so parts cannot overlap.
         inset, position = (width - slot * n_leaves) / 2, {leaf.node: i for i, leaf in enumerate(self.root.leaves)}
         self.places = {}
         for part, level in self.parts:
@@ -323,7 +323,7 @@ class _Drawing:
         return [node - self.tree.topology.n_leaves for node in part.ids]
 
     def _labeled(self, part: Leaf | Split) -> list[int]:
-        """Labeled rows of each class below a part."""
+        """Return the number of labeled rows of each class below a part."""
         return [int(n) for n in self.display.labeled[self._below(part)].sum(axis=0)]
 
     def _unlabeled(self, part: Leaf | Split) -> int:
@@ -333,10 +333,10 @@ class _Drawing:
         return sum(self._labeled(part)) + self._unlabeled(part)
 
     def _rule(self, split: Split) -> tuple[str, ...]:
-        """The terms of a split's rule with their signs, and at the end its comparison; large sets are shortened.
+        """Return the terms of a split's rule with their signs, then its comparison; large sets are shortened.
 
-        Of more than ``max_features`` terms, those of largest influence are kept: coefficient times standard deviation.
-        What is left out is counted, unless it is one term, which takes no more room than its count.
+        If there are more than ``max_features`` terms, those with the largest coefficient times standard deviation are
+        kept. The others are counted; a single one is shown, because it takes no more space than its count.
         """
         rule = SplitRule.of(self.rounded, split.node, self.display.features)
         parts = tuple(map(short_sets, rule.parts()))
@@ -349,7 +349,7 @@ class _Drawing:
         return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
 
     def _leaf_width(self) -> float:
-        """As much as the widest leaf needs, within limits."""
+        """Return the width that the widest leaf needs, within limits."""
         least, most = LEAF_WIDTH
         needed = least
         for leaf in self.root.leaves:
@@ -363,7 +363,7 @@ class _Drawing:
         return min(needed, most, max(share, least))
 
     def _split_width(self, most: float) -> float:
-        """As much as the widest rule needs, within limits."""
+        """Return the width that the widest rule needs, within limits."""
         needed = SPLIT_WIDTH[0]
         for split in self.root.splits:
             for sign, text in _unwrapped(self._rule(split), most - 2 * PAD):
@@ -372,24 +372,24 @@ class _Drawing:
         return min(needed, SPLIT_WIDTH[1], most)
 
     def _name_lines(self, leaf: Leaf) -> list[str]:
-        """The class of a leaf, in lines that fit; the legend has the names that are cut here."""
+        """Wrap the class name of a leaf; the legend has the names that are shortened here."""
         name = self.class_names[leaf.class_index]
         return wrap_text(name, self.leaf_width - 2 * PAD, POINTS, lines=NAME_LINES, bold=True)
 
     def _count_lines(self, leaf: Leaf) -> list[list[int]]:
-        """The classes of the labeled rows of a leaf, in lines that fit."""
+        """Wrap the classes of the labeled rows of a leaf."""
         counts = self._labeled(leaf)
         classes = [index for index, count in enumerate(counts) if count]
         room = self.leaf_width - 2 * PAD + SQUARE_GAP
         return _filled(classes, [_square_width(counts[c]) for c in classes], room, text_width("labeled ", POINTS))
 
     def _legend_lines(self, width: float) -> list[list[int]]:
-        """The classes, on as many lines as the width requires."""
+        """Wrap the classes of the legend."""
         needed = [min(text_width(name, SMALL), LEGEND_NAME) + LEGEND_MARK for name in self.class_names]
         return _filled(range(len(needed)), needed, width - 2 * MARGIN - _legend_indent())
 
     def _caption_lines(self, width: float) -> list[str]:
-        """What the rules leave unsaid, in as many lines as it needs and the picture has room for."""
+        """Wrap the notes on the rules, in as many lines as the picture has space for."""
         nodes = [split.node - 1 for split in self.root.splits]
         is_rounded = (self.rounded.omega[nodes] != self.tree.omega[nodes]).any() or (
             self.rounded.gamma[nodes] != self.tree.gamma[nodes]
@@ -419,7 +419,7 @@ class _Drawing:
         self._legend_and_caption()
 
     def _edge(self, parent: Split, child: Leaf | Split) -> None:
-        """A line whose width shows the share of rows that go this way, and whether the rule holds for them."""
+        """Draw a line whose width shows the share of rows on this branch, and name the branch."""
         x0, top = self.places[parent.node]
         x1, y1 = self.places[child.node]
         y0 = top - self.heights[parent.node]
@@ -438,7 +438,7 @@ class _Drawing:
         self._text(x1 + inwards, middle - 0.12, answer, colour=self.ink.muted, points=SMALL, align=align)
 
     def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
-        """Frame a part; returns its left edge and its top."""
+        """Frame a part and return its left edge and its top."""
         from matplotlib.patches import FancyBboxPatch
 
         centre, top = self.places[node]
@@ -506,7 +506,7 @@ class _Drawing:
         self._text(left + width - PAD, y, f"{self._unlabeled(leaf):,}", align="right")
 
     def _squares(self, counts: dict[int, int], right: float, y: float) -> None:
-        """Counts of classes, each behind a square of its colour, flush right."""
+        """Draw counts of classes, each after a square of its colour, aligned right."""
         if not counts:
             self._text(right, y, "0", align="right")
         for index in sorted(counts, reverse=True):
@@ -563,14 +563,14 @@ class _Drawing:
 
 
 def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:
-    """Every part with its level, parents first."""
+    """Return every part with its level, parents first."""
     if isinstance(part, Leaf):
         return [(part, level)]
     return [(part, level), *_parts(part.left, level + 1), *_parts(part.right, level + 1)]
 
 
 def _filled(items: Sequence[int], widths: Sequence[float], room: float, taken: float = 0.0) -> list[list[int]]:
-    """Items on lines of some room, of which something before the first item takes a part of the first line."""
+    """Distribute items over lines of a given width; ``taken`` is occupied at the start of the first line."""
     lines: list[list[int]] = [[]]
     left = room - taken
     for item, needed in zip(items, widths, strict=True):
@@ -583,17 +583,17 @@ def _filled(items: Sequence[int], widths: Sequence[float], room: float, taken: f
 
 
 def _square_width(count: int) -> float:
-    """Width of a count behind a square, and the gap before the next one."""
+    """Return the width of a count after its square, with the gap before the next one."""
     return text_width(f"{count:,}", POINTS) + 0.13 + SQUARE_GAP
 
 
 def _legend_indent() -> float:
-    """Width of the legend's title and the gap after it."""
+    """Return the width of the legend's title and the gap after it."""
     return text_width(LEGEND, SMALL) + 0.15
 
 
 def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
-    """A rule in lines that fit."""
+    """Wrap a rule."""
     found: list[RuleLine] = []
     for sign, text in _unwrapped(parts, width - 2 * PAD):
         room = width - 2 * PAD - (SIGN if sign is not None else 0)
@@ -603,10 +603,10 @@ def _rule_lines(parts: tuple[str, ...], width: float) -> list[RuleLine]:
 
 
 def _unwrapped(parts: tuple[str, ...], room: float) -> list[RuleLine]:
-    """A rule about one column and a short sum on one line, a longer sum with one term a line."""
+    """Write a rule on one column or a short sum on one line, a longer sum with one term per line."""
     *terms, last = parts
     relation, _, limit = last.partition(" ")
-    # A level is shown with its own letters, a number with a proper minus.
+    # A level is shown verbatim, a number with a proper minus sign.
     limit = re.sub(r"^-(?=[\d.])", "\N{MINUS SIGN}", limit)
     comparison = (_RELATIONS[relation], limit) if relation in _RELATIONS else ("", last)
     line = " ".join(filter(None, (*(re.sub(r"^-", "\N{MINUS SIGN}", term) for term in terms), *comparison)))

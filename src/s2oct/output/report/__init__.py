@@ -1,1 +1,1 @@
-"""The HTML report of one fit: one file, without scripts, that opens anywhere and prints."""
+"""The HTML report of a fit: one file without scripts that opens anywhere and can be printed."""

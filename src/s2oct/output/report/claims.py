@@ -1,4 +1,4 @@
-"""What a report claims about a fit: its accuracy, what is proved, and how to repeat it."""
+"""Claims of a report about a fit: accuracy, proofs, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _WHY_OPEN = {
     TIME_LIMIT: "the time limit came first",
     INTERRUPTED: "the fit was interrupted",
 }
-"""Why a tree that is not proved best may not be the best, for a small place."""
+"""Short reasons why a tree is not proved best."""
 
 _PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn")
 _SOLVER_PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 
 
 def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> dict[str, Any] | None:
-    """Assess the tree, unless that was done before; None for classifiers that have no assessment.
+    """Assess the tree, unless already assessed; None for classifiers without assessment.
 
-    ``found`` is None if the tree is not assessed, and ``headline`` says why.
+    If the tree is not assessed, ``found`` is None and ``headline`` gives the reason.
     """
     if not isinstance(estimator, S2OCTClassifier):
         return None
@@ -77,9 +77,9 @@ def _why_not_assessed(estimator: S2OCTClassifier, rows: FittedRows) -> str:
 
 
 def give_verdict(certificate: Any, depth: int, class_names: Sequence[str]) -> dict[str, Any]:
-    """Whether the tree is proved the best of its depth in the model that was fitted, in a word and a note.
+    """Say in a word and a note whether the tree is proved best of its depth in the fitted model.
 
-    It has a ``defect`` if the fit was cut short or a class has no label.
+    It has a ``defect`` if the fit was cut short or a class has no labels.
     """
     if not certificate.proved_best:
         why = _WHY_OPEN.get(certificate.ended, "a better tree may exist")
@@ -93,17 +93,17 @@ def give_verdict(certificate: Any, depth: int, class_names: Sequence[str]) -> di
 
 
 def _kind(among: str, depth: int) -> str:
-    """Among which trees a tree is optimal, for a small place: without what stands in brackets."""
+    """Name the trees among which a tree is optimal, briefly, without the text in brackets."""
     return f"among {among.partition(' (')[0] or f'trees of depth {depth}'}, guide included"
 
 
 def describe_certificate(
     certificate: Any, depth: int, C: float | None, class_names: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The certificate in words.
+    """Describe the certificate in words.
 
-    ``facts`` say what the tree does, in rows; ``paragraphs`` what is proved in the model that was fitted; ``in_p2``
-    what is known in the paper's model. OCT-H is its own model and has only paragraphs.
+    ``facts`` describe the tree in rows, ``paragraphs`` the proof in the fitted model, and ``in_p2`` the results in the
+    paper's model. OCT-H is its own model and has only paragraphs.
     """
     if isinstance(certificate, OCTHCertificate):
         return {"facts": (), "paragraphs": (_octh_cost(certificate), _bound(certificate, depth)), "in_p2": ()}
@@ -201,7 +201,7 @@ def _infeasible(certificate: Certificate) -> tuple[str, ...]:
 def python_code(
     estimator: Any, rows: FittedRows, sample: Mapping[str, Any], *, label: str | None, data_name: str | None
 ) -> str:
-    """A few lines of Python that repeat the fit."""
+    """Return Python code that repeats the fit."""
     kind = type(estimator).__name__
     labels = f"table[{label!r}]" if label else "y"
     features = f"table[{list(rows.columns)!r}]" if label else "X"
@@ -215,7 +215,7 @@ def python_code(
 
 
 def _known_arguments(estimator: Any, sample: Mapping[str, Any]) -> str:
-    """The totals and weights as arguments; those by domain by the names of their tables."""
+    """Return totals and weights as arguments; totals by domain are names of tables."""
     weights = "" if sample["weight"] is None else ", sample_weight=weights"
     if sample["cells"] is not None:
         by_domain = any(domain["name"] for margin in sample["cells"]["margins"] for domain in margin["domains"])
@@ -227,7 +227,7 @@ def _known_arguments(estimator: Any, sample: Mapping[str, Any]) -> str:
 
 
 def _call(estimator: Any) -> str:
-    """The constructor call, with the parameters that differ from their defaults."""
+    """Return the constructor call, with nondefault parameters."""
     defaults = type(estimator)().get_params(deep=False)
     chosen = {
         name: value for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(defaults[name])
@@ -240,7 +240,7 @@ def _code(value: Any) -> str:
 
 
 def parameters(estimator: Any) -> Mapping[str, str]:
-    """All parameters, the defaults included; beside "auto" stands what it stood for."""
+    """Return all parameters, including defaults; "auto" is followed by the value used."""
     resolved = getattr(estimator, "resolved_params_", {})
 
     def shown(name: str, value: Any) -> str:
@@ -254,7 +254,7 @@ def parameters(estimator: Any) -> Mapping[str, str]:
 
 
 def versions(estimator: Any) -> Mapping[str, str]:
-    """Versions of Python and of the packages that took part."""
+    """Return the versions of Python and of the packages used."""
     solver = _SOLVER_PACKAGES.get(str(getattr(estimator, "solver", None)))
     found = {"Python": platform.python_version()}
     for name in (*_PACKAGES, *([solver] if solver else [])):
@@ -266,7 +266,7 @@ def versions(estimator: Any) -> Mapping[str, str]:
 
 
 def seed_note(estimator: Any) -> str:
-    """What the seed promises."""
+    """Describe what the seed guarantees."""
     limit = getattr(estimator, "time_limit", None)
     if getattr(estimator, "random_state", None) is None:
         return "No seed was set (random_state=None): another run may find another tree."

@@ -1,4 +1,4 @@
-"""The report as one HTML page: what stands on it, and in which order."""
+"""The report as one HTML page: its content and order."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ from s2oct.wording import alternatives, amount
 from s2oct.workflow.fitted_table import FittedTable
 
 WIDTH = 5.2
-"""Inches of a picture beside text; at the width of a phone its letters are still readable."""
+"""Inches of a picture next to text; its text is still readable at the width of a phone."""
 
 OTHER_DATA = (
     "The rows, labels or totals are not those of the fit. The report shows what the tree does with these data, and "
     "leaves out what holds for the data of the fit alone: the accuracy, proofs, agreement "
     "among trees, other trees and the recipe."
 )
-"""What a user should know of a report about other data."""
+"""Warning for a report on other data than those of the fit."""
 
 
 def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_name: str, assess: bool = True) -> Path:
-    """Write the report of a fit to a table; it shows the command that repeats the fit, and names rows by their ids."""
+    """Write the report of a fit to a table, with the command that repeats the fit and the ids of rows."""
     table = fitted.table
     return write_report(
         fitted.classifier,
@@ -92,9 +92,9 @@ def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_na
 
 
 def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
-    """Write the report of one fit to a file.
+    """Write the report of a fit to a file.
 
-    The file is complete or not written at all.
+    The file is written completely or not at all.
 
     Parameters
     ----------
@@ -103,11 +103,11 @@ def write_report(estimator: Any, X: Any, y: Any, path: str | os.PathLike[str], *
     X : array-like or data frame of shape (n_rows, n_features)
         The rows of the fit.
     y : array-like of shape (n_rows,)
-        Labels, with the markers for unlabeled rows.
+        Labels, with markers for unlabeled rows.
     path : str or Path
         The file.
     **options : object
-        Those of `report_html`.
+        Options of `report_html`.
 
     Returns
     -------
@@ -152,14 +152,14 @@ def report_html(
     variable_labels: Mapping[str, str] | None = None,
     when: datetime | None = None,
 ) -> str:
-    """Write the report of one fit as HTML: style and pictures inside, no scripts, nothing to fetch.
+    """Write the report of a fit as self-contained HTML without scripts.
 
-    With other rows, labels or totals than those of the fit there is a warning, and the report says nothing about the
-    fit that need not hold for them.
+    If the rows, labels or totals are not those of the fit, there is a warning, and the report omits everything about
+    the fit that need not hold for them.
 
-    A classifier that was fitted in this session is assessed for the report, by fits without some of the labels, unless
-    that was done before. With a guide, simpler and richer trees are fitted and assessed as well. This takes about
-    twenty times as long as the fit.
+    A classifier fitted in this session is assessed for the report by fits with labels held out, unless it was assessed
+    before. With a guide, simpler and richer trees are fitted and assessed as well. This takes about twenty times as
+    long as the fit.
 
     Parameters
     ----------
@@ -168,31 +168,31 @@ def report_html(
     X : array-like or data frame of shape (n_rows, n_features)
         The rows of the fit.
     y : array-like of shape (n_rows,)
-        Their labels, with the markers for unlabeled rows.
+        Their labels, with markers for unlabeled rows.
     totals, population_totals : mapping, series or data frame, optional
-        Known totals as in ``fit``; by default those that the estimator was fitted with.
+        Known totals as in ``fit``; by default those of the fit.
     domains, as_shares, sample_weight : object
-        As in ``fit``. Without domains, totals by domain have no numbers of labeled rows beside them.
+        As in ``fit``. Without ``domains``, totals by domain are shown without numbers of labeled rows.
     estimates : Estimates, optional
-        What ``estimate`` has returned, for a section about the classes of domains.
+        The result of ``estimate``, for a section on the classes of domains.
     rivals : bool or mapping of str to classifier
-        Which classifiers to compare the tree with: logistic regression and a random forest, the ones given here by
-        name, or none. They are fitted to the same rows, with the labeled rows weighted by the known shares, and their
-        thresholds are moved to meet the same totals.
+        Classifiers to compare the tree with: logistic regression and a random forest, those given here by name, or
+        none. They are fitted to the same rows, with labeled rows weighted by the known shares and thresholds moved to
+        meet the same totals.
     assess : bool
-        Whether to assess the tree and those of the simplicity path.
+        Whether to assess the tree and the trees of the simplicity path.
     feature_names, class_names : sequence of str, optional
         Names to show instead of the estimator's.
     label, data_name : str, optional
-        Name of the column with the labels, and of the file or table with the rows.
+        Name of the label column, and of the file or table with the rows.
     command : str, optional
-        Command line that repeats this fit; Python code is shown otherwise.
+        Command line that repeats this fit; by default Python code is shown.
     row_ids : sequence, optional
-        What to call the rows; their numbers from 1 otherwise.
+        Names of the rows; by default their numbers from 1.
     variable_labels : mapping of str to str, optional
-        What columns mean, as files of SPSS, Stata and SAS say it; shown beside the rules that use them.
+        Descriptions of columns, as in SPSS, Stata and SAS files; shown next to the rules that use them.
     when : datetime, optional
-        When the fit was made; now otherwise.
+        Time of the fit; by default now.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def report_html(
     names = names_of_rows(rows, row_ids)
     column = clean(label) if label else None
     features, counts = describe_features(rows), count_leaves(rows.tree, rows.leaf, rows.is_labeled)
-    # Nothing is said of the fit itself if the data are others.
+    # The report omits the fit itself if the data differ.
     stability = describe_stability(estimator, rows) if is_of_fit else None
     comparison = _comparison(rows, sample, rivals, None if stability is None else stability["numbers"], names)
     assessment = describe_assessment(estimator, rows, wanted=assess) if is_of_fit else None
@@ -290,7 +290,7 @@ def report_html(
 
 
 def _simplicity_path(estimator: Any, *, assess: bool) -> SimplicityPath | None:
-    """Fit the trees of the path; None where the rows of the fit are gone, where there was no guide, or no choice."""
+    """Fit the trees of the path; None if the rows of the fit are not stored, or without a guide or a choice."""
     if not isinstance(estimator, S2OCTClassifier) or not estimator.has_simplicity_path:
         return None
     path = estimator.simplicity_path(assess=assess)
@@ -304,7 +304,7 @@ def _comparison(
     stability: FloatArray | None,
     names: Sequence[Any],
 ) -> dict[str, Any] | None:
-    """The tree beside its rivals, which know one exact total of each class; None elsewhere or if none is wanted."""
+    """Compare the tree with its rivals; None unless rivals are wanted and each class has one exact total."""
     is_known = sample["has_total"] and sample["cells"] is None and sample["weight"] is None
     if rivals is False or not is_known or rows.is_labeled.all():
         return None
@@ -322,14 +322,14 @@ def _pictures(
     path: SimplicityPath | None,
     estimates: Estimates | None,
 ) -> dict[str, Picture]:
-    """The drawings by section, without those that would show nothing."""
+    """Return the drawings by section, without empty ones."""
     found = {}
     with page_style():
         tree = TreeDisplay.of_rows(rows)
         found["tree"] = drawn("tree", "The tree as a picture", tree.figsize(), tree.plot, bare=True)
         title = "Regions of the tree and the rows in them"
         found["partition"] = drawn("partition", title, (WIDTH, 4.4), PartitionDisplay.of_rows(rows).plot)
-        # A search that is over at once has no course to show.
+        # A search that ends at once has no progress to show.
         if len(estimator.certificate_.history) > 1:
             title = "Cost and lower bound over the seconds of the fit"
             draw: Callable[..., object] = partial(ProgressDisplay.from_estimator, estimator)
@@ -352,7 +352,7 @@ def _pictures(
 
 
 def _histogram(values: FloatArray, ax: Any) -> None:
-    """How many rows have which stability."""
+    """Draw a histogram of the stability of rows."""
     ink = Ink.in_force()
     edges = np.linspace(0, 1, 21)
     counts, _ = np.histogram(values[~np.isnan(values)], bins=edges)

@@ -22,13 +22,13 @@ from s2oct.problem.targets import NEARLY_MET
 from s2oct.wording import amount, count, plural
 
 SHOWN_FEATURES = 10
-"""Features in the table, those with the largest differences first."""
+"""Number of features in the table, the largest differences first."""
 USUAL = 0.95
-"""How often a simple random sample lies in the range that is given."""
+"""Probability that a simple random sample lies in the stated range."""
 SLIGHT = 3.0
-"""Percentage points between shares that are no sign of bias, where chance cannot be computed."""
+"""Difference of shares, in percentage points, that is no sign of bias if chance cannot be computed."""
 MOST_SHOWN, WORST = 60, 20
-"""With more totals than the first number, those missed most come first, as many as the second, and all of them fold."""
+"""Above the first number of totals, those missed most come first, up to the second number, and the full list folds."""
 
 CAVEATS = (
     "The interval covers which rows happened to be labeled, chance in the classes of single rows, and what rows of a "
@@ -36,15 +36,15 @@ CAVEATS = (
     "It does not cover totals that are wrong, or labels whose presence depends on more than the class: if in one class "
     "people with some feature answer more often, the estimates are biased, and nothing here shows it.",
 )
-"""What a reader of the intervals should know."""
+"""Caveats about the intervals."""
 
 
 def describe_sample(rows: FittedRows, seen: SeenTotals) -> dict[str, Any]:
-    """Count the classes, and say how biased the sample is and whether the totals are met.
+    """Count the classes, and describe the bias of the sample and whether the totals are met.
 
-    ``is_exact`` says whether the known numbers are exact, and ``weight`` is the mean weight of an unlabeled row, or
-    None without weights. ``given_of`` says what the totals count as the user gave them, and is empty for counts of
-    unlabeled rows. ``confusion`` has the labeled rows of each class by the class that the tree gives them.
+    ``is_exact`` is whether the known numbers are exact, and ``weight`` the mean weight of an unlabeled row, or None
+    without weights. ``given_of`` names the rows that the user's totals count; it is empty for unlabeled rows.
+    ``confusion`` has the numbers of labeled rows by class and predicted class.
     """
     seen = seen if _is_about(seen, rows) else replace(seen, cells=())
     cells = None if seen.is_plain and seen.sizes is not None else _describe_cells(seen, rows.class_names)
@@ -76,7 +76,7 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> dict[str, Any]:
 
 
 def _is_about(seen: SeenTotals, rows: FittedRows) -> bool:
-    """Whether totals are about these rows: those of the whole table add up to the unlabeled rows."""
+    """Whether totals belong to these rows: those of the whole table add up to the unlabeled rows."""
     if rows.is_labeled.all():
         return False
     plain = [total for total in seen.cells if not total.cell.domain and total.cell.low == total.cell.high]
@@ -86,7 +86,7 @@ def _is_about(seen: SeenTotals, rows: FittedRows) -> bool:
 
 
 def _describe_cells(seen: SeenTotals, class_names: Sequence[str]) -> dict[str, Any] | None:
-    """Tables of totals by domain, or known up to bounds; ``worst`` are those missed most, if there are many."""
+    """Make tables of totals by domain or within bounds; if there are many, ``worst`` has those missed most."""
     if not seen.cells:
         return None
 
@@ -108,7 +108,7 @@ def _describe_cells(seen: SeenTotals, class_names: Sequence[str]) -> dict[str, A
 
 
 def _cell_line(total: SeenCell, class_names: Sequence[str], unit: float) -> dict[str, Any]:
-    """One total: as given, for the unlabeled rows, by the labeled rows alone, and by the tree."""
+    """Describe one total: as given, for unlabeled rows, by labeled rows alone, and by the tree."""
     cell = total.cell
     return {
         "class_index": cell.class_index,
@@ -123,7 +123,7 @@ def _cell_line(total: SeenCell, class_names: Sequence[str], unit: float) -> dict
 
 
 def _known(cell: Cell) -> str:
-    """A number, bounds, or an estimate with its bounds."""
+    """Format a number, bounds, or an estimate with its bounds."""
     if cell.is_aim:
         return f"{amount(cell.low)} ± {amount(cell.se, 2)}, estimated"
     if cell.low == cell.high:
@@ -133,7 +133,7 @@ def _known(cell: Cell) -> str:
 
 
 def _class_lines(rows: FittedRows, seen: SeenTotals) -> list[dict[str, Any]]:
-    """Each class in counts of rows or sums of weights; None where no total is known.
+    """Describe each class in counts of rows or sums of weights; None if no total is known.
 
     ``known`` is the middle of the bounds if a total is not exact. ``alone`` is the share of the class among the
     labeled rows, times the unlabeled rows. ``given`` is the total as the user gave it, unless it counts unlabeled rows.
@@ -142,7 +142,7 @@ def _class_lines(rows: FittedRows, seen: SeenTotals) -> list[dict[str, Any]]:
     classes = range(rows.n_classes)
     known = [_sum_of(seen.margins[0], c, _middle) for c in classes] if seen.cells else None
     population = None if known is None else [float(labeled[c]) + known[c] for c in classes]
-    if seen.sizes is None:  # The weights of the fit are not here, but its certificate counted with them.
+    if seen.sizes is None:  # The weights of the fit are not stored, but its certificate counted with them.
         achieved = np.array([_sum_of(seen.margins[0], c, lambda cell: cell.assigned) for c in classes])
         population = None
     n_labeled, n_unlabeled = float(labeled.sum()), float(achieved.sum())
@@ -186,7 +186,7 @@ def _confusion(rows: FittedRows) -> list[list[int]]:
 
 
 def _bias(sample: Mapping[str, Any]) -> str:
-    """What the sample gets wrong, and whether chance could do that."""
+    """Describe the bias of the sample, and whether chance could explain it."""
     worst = max(sample["classes"], key=lambda line: line["labeled_share"] - line["population_share"])
     name, share, in_all = worst["name"], worst["labeled_share"], worst["population_share"]
     total = "known total" if sample["is_exact"] else "middle of what is known"
@@ -208,7 +208,7 @@ def _bias(sample: Mapping[str, Any]) -> str:
 
 
 def _chance(sample: Mapping[str, Any], worst: Mapping[str, Any]) -> tuple[str, bool]:
-    """What a simple random sample would have, and whether this one has it; weights say too little about chance."""
+    """Describe the range of a simple random sample; say whether this one is in it, or close without exact counts."""
     if sample["weight"] is not None or not sample["is_exact"]:
         return "", 100 * abs(worst["labeled_share"] - worst["population_share"]) < SLIGHT
     n_labeled, here = sample["n_labeled"], worst["labeled"]
@@ -222,7 +222,7 @@ def _chance(sample: Mapping[str, Any], worst: Mapping[str, Any]) -> tuple[str, b
 
 
 def _met(sample: Mapping[str, Any]) -> str:
-    """Whether the totals are met."""
+    """Say whether the totals are met."""
     n_met, n_totals, is_weighted = sample["n_met"], sample["n_totals"], sample["weight"] is not None
     if sample["cells"] is not None:
         if sample["is_met"]:
@@ -243,7 +243,7 @@ def _met(sample: Mapping[str, Any]) -> str:
 
 
 def describe_features(rows: FittedRows) -> list[dict[str, Any]]:
-    """The features whose means among labeled and unlabeled rows differ most, in standard deviations."""
+    """Return the features whose means of labeled and unlabeled rows differ most, in standard deviations."""
     known = rows.is_labeled
     if not known.any() or known.all():
         return []
@@ -262,19 +262,19 @@ def describe_features(rows: FittedRows) -> list[dict[str, Any]]:
 
 
 def chance_difference(rows: FittedRows) -> float:
-    """Difference of two means, in standard deviations, that chance seldom exceeds: two standard errors."""
+    """Return the difference of means, in standard deviations, that chance rarely exceeds: two standard errors."""
     n = int(rows.is_labeled.sum())
     return float(2 * np.sqrt(1 / max(n, 1) + 1 / max(len(rows.X) - n, 1)))
 
 
 def describe_columns(rows: FittedRows, label: str | None, variable_labels: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What the file says about the column of the labels and about those in the rules."""
+    """Return the file's descriptions of the label column and the columns in the rules."""
     columns = {label, *(rows.features[j].column for j in np.flatnonzero(rows.tree.omega.any(axis=0)))}
     return [(clean(name), clean(text)) for name, text in variable_labels.items() if clean(name) in columns]
 
 
 def describe_estimates(estimates: Estimates) -> dict[str, Any]:
-    """Estimates by domain as lines of a table, with notes and caveats; numbers that are not known are empty."""
+    """Return estimates by domain as lines of a table, with notes and caveats; unknown numbers are empty."""
     several = len({row["by"] for row in estimates}) > 1
     numbers = ("estimate", "se", "observed", "uncorrected", "labeled_alone", "guide")
     return {

@@ -1,4 +1,4 @@
-"""The trees of a report: splits, leaves and single rows, and other trees and classifiers to compare with.
+"""The trees of a report: splits, leaves and single rows, and comparisons with other trees and classifiers.
 
 Results are plain dicts, which templates and the page's JSON both read.
 """
@@ -26,26 +26,26 @@ from s2oct.trees.rounding import Leaf, Split, conditions, pruned, rule_lines, ru
 from s2oct.wording import amount, count, listed, percentage, plural
 
 NOTEWORTHY = 0.3
-"""A leaf is described by a feature if its mean is this many standard deviations from that of all rows."""
+"""Minimum distance of a leaf's mean from the mean of all rows, in standard deviations, to mention a feature."""
 NOTED_FEATURES = 3
-"""Features that describe a leaf."""
+"""Maximum number of features that describe a leaf."""
 SHOWN_ROWS, SHOWN_FEATURES = 10, 4
-"""Rows of a table of single rows, and the features that it shows of them."""
+"""Maximum number of rows and features in a table of single rows."""
 ALIKE, DIVIDED = 0.95, 0.75
-"""Share of near-optimal trees from which on they agree on a row, and below which they are divided."""
+"""Minimum stability at which near-optimal trees agree on a row, and the value below which they disagree."""
 
 _LIMITED = re.compile(r"(.+) (<=|>=|<|>) (-?[\d.]+(?:e[+-]?\d+)?)")
 """A rule that compares a sum with a number."""
 
 
 def rules_text(rows: FittedRows) -> str:
-    """The tree as nested rules, with the numbers of rows in its leaves."""
+    """Write the tree as nested rules, with the numbers of rows in its leaves."""
     known = rows.is_labeled
     return tree_to_text(rows.tree, rows.features, rows.class_names, labeled=rows.X[known], unlabeled=rows.X[~known])
 
 
 def describe_splits(rows: FittedRows) -> list[dict[str, Any]]:
-    """The splits that decide something, each with its rule and the rows that take its two branches."""
+    """Describe the splits that have an effect, each with its rule and the rows of its two branches."""
     right = rows.tree.goes_right(rows.X)
     lines = []
     for split in pruned(rows.tree).splits:
@@ -57,7 +57,7 @@ def describe_splits(rows: FittedRows) -> list[dict[str, Any]]:
 
 
 def describe_leaves(rows: FittedRows) -> list[dict[str, Any]]:
-    """The leaves from the left; the rows of a leaf fulfil its conditions, and without any it has all rows."""
+    """Describe the leaves from the left, with the conditions that their rows satisfy."""
     root, free = pruned(rows.tree), int((~rows.is_labeled).sum())
     found = []
     for leaf in root.leaves:
@@ -84,7 +84,7 @@ def _named(rows: FittedRows, leaf: Leaf) -> dict[str, Any]:
 
 
 def _fulfilled(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> tuple[str, ...]:
-    """The rules that hold for the rows of a leaf, from the root; of several limits of one sum, the narrowest."""
+    """Return the rules that hold in a leaf, from the root; of several limits of a sum, only the narrowest."""
     found: dict[tuple[str, str], tuple[tuple[float, bool], str]] = {}
     for split, right in conditions(root, leaf):
         rule = rule_text(rows.tree, split.node, rows.features, holds=not right)
@@ -96,7 +96,7 @@ def _fulfilled(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> tuple[str, .
             place = total, relation[0]
             narrowness = float(limit) * (1 if relation[0] == ">" else -1), relation in "<>"
         found[place] = max(found.get(place, (narrowness, rule)), (narrowness, rule))
-    # Brackets, because other rules hold together with one that has alternatives.
+    # Brackets, because a rule with alternatives is combined with other rules.
     return tuple(f"({rule})" if " or " in rule and len(found) > 1 else rule for _, rule in found.values())
 
 
@@ -114,7 +114,7 @@ def _numbers(name: str, *, unlabeled: int, labeled: int, wrong: int, all_unlabel
 
 
 def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
-    """The features that set the rows of a leaf apart from all rows."""
+    """Describe the features that distinguish the rows of a leaf from all rows."""
     if not here.any() or here.all():
         return []
     spread = np.where(rows.spread > 0, rows.spread, 1.0)
@@ -144,7 +144,7 @@ def _contrast(rows: FittedRows, here: BoolArray, j: int, more: bool) -> str:
 
 
 def names_of_rows(rows: FittedRows, row_ids: Sequence[Any] | None) -> Sequence[Any]:
-    """What to call the rows: as given, or their numbers from 1."""
+    """Return the names of rows: as given, or their numbers from 1."""
     if row_ids is None:
         return range(1, len(rows.X) + 1)
     if len(row_ids) != len(rows.X):
@@ -153,9 +153,9 @@ def names_of_rows(rows: FittedRows, row_ids: Sequence[Any] | None) -> Sequence[A
 
 
 def _weightiest_features(rows: FittedRows) -> list[int]:
-    """The features with the largest coefficients, per standard deviation and relative to the largest in each split.
+    """Return the features with the largest coefficients, per standard deviation and relative to each split's largest.
 
-    Of the features of one column there is only the first.
+    Only the first feature of each column is included.
     """
     size = np.abs(rows.tree.omega) * rows.spread
     largest = size.max(axis=1, keepdims=True)
@@ -170,7 +170,7 @@ def _weightiest_features(rows: FittedRows) -> list[int]:
 def _row_table(
     rows: FittedRows, numbers: IntArray, names: Sequence[Any], more: Callable[[int], dict[str, Any]]
 ) -> dict[str, Any]:
-    """How many rows there are and the first of them, with their weightiest features; ``more`` adds to a row."""
+    """Return the number of rows and the first of them, with their main features; ``more`` adds to a row."""
     features = _weightiest_features(rows)
 
     def line(i: int) -> dict[str, Any]:
@@ -186,26 +186,26 @@ def _row_table(
 
 
 def _cell(rows: FittedRows, i: int, j: int) -> str:
-    """What a row has in the column of a feature."""
+    """Return the cell of a row in the column of a feature."""
     level = FeatureColumn.of(rows.features, j).level(rows.X[i])
     return measure(float(rows.X[i, j])) if level is None else level
 
 
 def describe_contradictions(rows: FittedRows, names: Sequence[Any]) -> dict[str, Any]:
-    """The labeled rows that the tree puts into another class than their own."""
+    """Describe the misclassified labeled rows."""
     wrong = np.flatnonzero(rows.is_labeled & (rows.predicted != rows.codes))
     codes = rows.codes.tolist()
     return _row_table(rows, wrong, names, lambda i: {"label_index": codes[i], "label_name": rows.class_names[codes[i]]})
 
 
 def describe_stability(estimator: Any, rows: FittedRows) -> dict[str, Any] | None:
-    """On which unlabeled rows near-optimal trees agree, as shares of them; None if the estimator does not know.
+    """Return the shares of unlabeled rows on which near-optimal trees agree; None if the estimator has no stability.
 
-    Where ``known`` is false, ``note`` says why.
+    If ``known`` is false, ``note`` gives the reason.
     """
     found = getattr(estimator, "stability_", None)
     n_unlabeled = int((~rows.is_labeled).sum())
-    # Rows of a class whose labels have weight 0 are no unlabeled rows of the fit, and have no stability.
+    # Rows of a class whose labels have weight 0 were not unlabeled in the fit, and have no stability.
     if found is None or not n_unlabeled or len(getattr(estimator, "_uncounted_classes", ())):
         return None
     values = np.asarray(found, dtype=float)
@@ -226,7 +226,7 @@ def describe_stability(estimator: Any, rows: FittedRows) -> dict[str, Any] | Non
 
 
 def _shares(values: FloatArray) -> dict[str, float]:
-    """Shares of rows on which trees agree and are divided, among those whose stability is known."""
+    """Return the shares of rows on which trees agree and disagree, among those with known stability."""
     known = values[~np.isnan(values)]
     if not len(known):
         return {"alike": 0.0, "divided": 0.0}
@@ -234,7 +234,7 @@ def _shares(values: FloatArray) -> dict[str, float]:
 
 
 def _unlabeled_by_leaf(rows: FittedRows) -> Iterator[tuple[dict[str, Any], BoolArray]]:
-    """The leaves with unlabeled rows, from the left, each with which of the unlabeled rows end in it."""
+    """Yield the leaves with unlabeled rows, from the left, each with a mask of its unlabeled rows."""
     ends = rows.leaf[~rows.is_labeled]
     for leaf in pruned(rows.tree).leaves:
         here = np.isin(ends, leaf.ids)
@@ -243,7 +243,7 @@ def _unlabeled_by_leaf(rows: FittedRows) -> Iterator[tuple[dict[str, Any], BoolA
 
 
 def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]) -> dict[str, Any] | None:
-    """The fitted tree and, of those that are as good, the one that differs on most unlabeled rows; None without any."""
+    """Compare the tree with the equally good one that differs on the most unlabeled rows; None if there is none."""
     trees = getattr(estimator, "alternatives_", ())
     unlabeled = np.flatnonzero(~rows.is_labeled)
     if not trees or not len(unlabeled):
@@ -274,7 +274,7 @@ def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]
 
 
 def _columns(rows: FittedRows) -> list[str]:
-    """Columns that the tree asks for, in their order."""
+    """Return the columns that the tree uses, in table order."""
     deciding = [split.node - 1 for split in pruned(rows.tree).splits]
     return list(columns_of(rows.features[j] for j in np.flatnonzero(rows.tree.omega[deciding].any(axis=0))))
 
@@ -282,9 +282,9 @@ def _columns(rows: FittedRows) -> list[str]:
 def compare_rivals(
     rows: FittedRows, assigned: Mapping[str, IntArray], names: Sequence[Any], stability: FloatArray | None = None
 ) -> dict[str, Any]:
-    """Compare the tree with the classes that each rival assigns to the unlabeled rows.
+    """Compare the classes of unlabeled rows by the tree and by each rival.
 
-    The single rows are those that every rival assigns to another class than the tree does.
+    The single rows are those on which every rival disagrees with the tree.
     """
     free = np.flatnonzero(~rows.is_labeled)
     differs = {clean(name): codes != rows.predicted[free] for name, codes in assigned.items()}
@@ -305,7 +305,7 @@ def compare_rivals(
 
 
 def describe_simplicity(path: SimplicityPath, rows: FittedRows) -> dict[str, Any]:
-    """The trees of a path from the simplest, the fitted one where it belongs."""
+    """Describe the trees of a path from the simplest, including the fitted one."""
     return {
         "trees": [
             {

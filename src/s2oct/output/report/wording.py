@@ -1,4 +1,4 @@
-"""Numbers and names as only the report writes them."""
+"""Numbers and names in the format of the report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
 
 def clean(name: Any) -> str:
-    """A name on one line, without characters that no page can show."""
+    """Return a name on one line, without characters that a page cannot show."""
     shown = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
     return " ".join("".join(shown).split())
 
 
 def with_clean_names(rows: FittedRows) -> FittedRows:
-    """The rows with columns, levels and classes that a page can show."""
+    """Return the rows with names of columns, levels and classes that a page can show."""
     columns = _cleaned(columns_of(rows.features))
     features = renamed(rows.features, list(columns.values()))
     of_column: dict[str, list[str | None]] = {}
@@ -35,7 +35,7 @@ def with_clean_names(rows: FittedRows) -> FittedRows:
 
 
 def _cleaned(names: Iterable[str | None]) -> dict[str | None, str]:
-    """Each name as a page can show it; different names stay different, because rules tell columns by them."""
+    """Map each name to one that a page can show; distinct names stay distinct, because rules refer to them."""
     found: dict[str | None, str] = {}
     for name in dict.fromkeys(name for name in names if name is not None):
         shown = clean(name)
@@ -56,7 +56,7 @@ def _with_words(feature: Feature, words: Mapping[str | None, str]) -> Feature:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share in percent; what is not quite all or nothing does not round to it."""
+    """Format a share in percent; a share that is not exactly 0 or 1 does not round to it."""
     text = f"{100 * share:.{digits}f}"
     if 0 < share < 1 and text in (f"{0:.{digits}f}", f"{100:.{digits}f}"):
         step = 10.0**-digits
@@ -65,7 +65,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def signed(value: float, digits: int = 0) -> str:
-    """A difference with its sign; none where it rounds to nothing."""
+    """Format a difference with its sign; without sign if it rounds to 0."""
     text = f"{abs(value):,.{digits}f}"
     if not text.strip("0."):
         return text
@@ -73,17 +73,17 @@ def signed(value: float, digits: int = 0) -> str:
 
 
 def shorten(name: str, most: int = 24) -> str:
-    """A name for a small place."""
+    """Shorten a name for a small space."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def measure(value: float) -> str:
-    """A value of some feature."""
+    """Format a value of a feature."""
     return amount(value).replace("-", MINUS)
 
 
 def rounded(value: float) -> str:
-    """A number of rows that need not be whole, to three digits."""
+    """Format a possibly fractional number of rows to three digits."""
     return amount(value, 3).replace("-", MINUS)
 
 
@@ -98,4 +98,4 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "shorten": shorten,
     "signed": signed,
 }
-"""What the template calls them."""
+"""Names of the filters in the template."""
