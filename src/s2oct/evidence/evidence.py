@@ -39,9 +39,8 @@ LEVEL_PRICE = 0.25
 """Price of each further level in a rule, as a multiple of the term price."""
 
 AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.003, 2.1, 1.3
-"""Defaults: maximum number of features per split; the share of all rows that a term must save; the minimum number of
-rows that it must save, which exceeds the weight of a labeled row; and the price of a term of a sum relative to a single
-term."""
+"""Defaults: maximum number of features per split; share of all rows that a term must save, and minimum number of rows,
+more than the weight of a labeled row; and price of a term in a sum relative to a single term."""
 
 
 @dataclass(frozen=True)

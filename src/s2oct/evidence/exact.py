@@ -201,7 +201,7 @@ class ExactSearch:
     # ---- the loop ----
 
     def run(self, report: Callable[[ObliqueTree], object] | None = None, *, propose: bool = True) -> Found:
-        """Find the best tree; ``report`` receives the best tree of each round, ``propose`` allows further questions."""
+        """Find the best tree; ``report`` receives the best tree so far, and ``propose`` allows further questions."""
         # 1. Complete the questions about single columns. Columns with many levels are ordered by the evidence of all
         #    rows, because questions about all sets of their levels would be too many.
         everyone = np.arange(self.evidence.n_rows)
@@ -222,7 +222,8 @@ class ExactSearch:
             bound = self._settle()
             if number and self.best.total > before - TIE:
                 break
-        # 5. State which trees the bounds cover. The bound from identical rows alone may be larger.
+        # 5. Return the best tree, and state which trees the bounds cover: with bins, screening or many levels, not all.
+        #    Identical rows give another lower bound, which may be larger.
         is_binned = not self.is_thorough and self.evidence.n_rows > FEW_ROWS
         asks_all = not self.many_levels and not self.is_screened
         least = self.evidence.bound + self.evidence.row_off * self.evidence.least_off
@@ -544,10 +545,7 @@ class ExactSearch:
     # ---- further questions ----
 
     def _propose(self, *, fresh: bool) -> bool:
-        """Add questions about sums of few columns and orders of many levels, from the regions of the best tree.
-
-        Return whether there are new questions.
-        """
+        """Add sums of few columns and orders of levels from the regions of the best tree; return whether any is new."""
         before = len(self.questions)
         for rows, extra in self._views(self.best, fresh=fresh):
             if self.deadline.passed:

@@ -162,8 +162,7 @@ class FitFacts:
     warnings : tuple of str
         Warnings of the package during the fit.
     n_splits, n_terms : int or None
-        Number of splits, and number of features summed over them; None if the method is not a single tree, and in
-        older records.
+        Number of splits, and of features summed over them; None for methods without a single tree, and in old records.
     """
 
     seconds: float
