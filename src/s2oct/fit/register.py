@@ -170,7 +170,7 @@ def sample_size(n_features: int, *, is_weighted: bool = False) -> int:
 
 
 def is_large(X: Any) -> bool:
-    """Whether a user's table has too many rows to fit at once; False for objects that are not tables."""
+    """Whether a user's table has too many rows to fit at once; False for objects without rows."""
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return bool(shape[0] > MOST_WHOLE)
