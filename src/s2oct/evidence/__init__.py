@@ -1,1 +1,1 @@
-"""The default model: what speaks against each class of each row, and the exact search for the best tree."""
+"""The default model: the cost of each class for each row, and the exact search for the best tree."""

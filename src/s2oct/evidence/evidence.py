@@ -1,8 +1,8 @@
-"""The evidence model: what the classes of the rows cost, counted in rows.
+"""The evidence model: the cost of each class for each row, counted in rows.
 
-A labeled row that ends in another class costs a fixed price. An unlabeled row costs what the guide charges for its
-class. A row off the totals has a price, and so has every term of a split. There are no margins and no bound on
-coefficients, so the cost has no scale: only the sides of the rows count.
+A misclassified labeled row has a fixed cost. An unlabeled row costs what the guide charges for its class. Rows off the
+totals and terms of splits have prices. There are no margins and no bound on coefficients, so the cost does not depend
+on scale: only the sides of the rows count.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
 AUTO_GUIDE_WEIGHT = 0.5
-"""What a sure unlabeled row counts against a labeled one, if the user does not say."""
+"""Default weight of an unlabeled row about which the guide is certain, relative to a labeled row."""
 
 
 AUTO_TOTAL_PRICE = 1.5
-"""Price of a row off the totals, in rows. A higher one makes trees contort themselves for the last few rows."""
+"""Price of a row off the totals, in rows. A higher price makes trees more complex just to gain the last few rows."""
 
 ANY_PRICE, ANY_PRICE_FRACTION = 1000.0, 1e6
-"""The same where totals are to be met at any price. The second one is for totals that can be missed by a fraction of a
-row, because rows have weights or bounds are no whole numbers: a hundredth of a row off must still cost more than the
-evidence."""
+"""The same for totals that must be met at any price. The second price is for totals that can be missed by a fraction
+of a row, because rows have weights or bounds are not whole numbers: a hundredth of a row off must still cost more than
+the evidence."""
 
 LEVEL_PRICE = 0.25
-"""What a further level in a rule costs, in prices of one term."""
+"""Price of each further level in a rule, as a multiple of the term price."""
 
 AUTO_MOST, AUTO_TERM_SHARE, AUTO_TERM_ROWS, MIXING = 3, 0.003, 2.1, 1.3
-"""By default: features per split at most; the share of all rows that a term must save, and the rows that it must save
-at least, which are more than a labeled row counts; and how many times as much a term of a sum costs as one alone."""
+"""Defaults: maximum number of features per split; share of all rows that a term must save, and minimum number of rows,
+more than the weight of a labeled row; and price of a term in a sum relative to a single term."""
 
 
 @dataclass(frozen=True)
 class EvidenceSpec:
-    """What the user chose about trees of the evidence model.
+    """The user's choices about trees of the evidence model.
 
     Attributes
     ----------
     most : int or None
-        Columns per split at most; None for any number.
+        Maximum number of columns per split; None for any number.
     term_price : float or None
-        Rows that a term must save; None for `AUTO_TERM_SHARE` of all rows, and at least `AUTO_TERM_ROWS`.
+        Minimum number of rows a term must save; None for `AUTO_TERM_SHARE` of all rows, at least `AUTO_TERM_ROWS`.
     total_price : float
-        Rows that a row off the totals costs; infinite to meet them at any price.
+        Cost of a row off the totals, in rows; infinite to meet them at any price.
     min_rows : int
-        Rows of a leaf at least.
+        Minimum number of rows per leaf.
     """
 
     most: int | None = AUTO_MOST
@@ -65,38 +65,38 @@ class EvidenceSpec:
     min_rows: int = 1
 
     def of_sample(self, share: float) -> EvidenceSpec:
-        """The same for a sample with this share of the rows: the user's numbers are in rows of the whole table."""
+        """Scale the choices to a sample with this share of the rows: the user's numbers refer to the whole table."""
         price = None if self.term_price is None else share * self.term_price
         return replace(self, term_price=price, min_rows=max(math.ceil(share * self.min_rows), 1))
 
     def most_of(self, n_columns: int) -> int:
-        """Columns per split at most, where there are so many."""
+        """Maximum number of columns per split for a table with this number of columns."""
         return max(n_columns if self.most is None else min(self.most, n_columns), 1)
 
     def price_of(self, n_rows: float) -> float:
-        """Rows that a term must save, where there are so many rows."""
+        """Minimum number of rows a term must save in a table with this number of rows."""
         return max(AUTO_TERM_SHARE * n_rows, AUTO_TERM_ROWS) if self.term_price is None else self.term_price
 
 
 def split_price(n_terms: int) -> float:
-    """The price of a split with so many terms, in prices of one term: terms that are added up are harder to read."""
+    """The price of a split with this number of terms, as a multiple of the term price: sums are harder to read."""
     return float(n_terms) if n_terms < 2 else MIXING * n_terms
 
 
 @dataclass(frozen=True)
 class EvidenceCost:
-    """What a tree costs in the evidence model.
+    """The cost of a tree in the evidence model.
 
     Attributes
     ----------
     rows : float
-        What labels and guide charge, in rows: 1 is an unlabeled row of which the guide is sure.
+        Cost from labels and guide, in rows: 1 is an unlabeled row about which the guide is certain.
     off : float
         Rows by which the totals are missed.
     terms : int
-        Terms over all splits.
+        Number of terms in all splits.
     price : float
-        The price of the splits, in prices of one term.
+        Price of the splits, as a multiple of the term price.
     """
 
     rows: float
@@ -107,30 +107,30 @@ class EvidenceCost:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What each class costs each row, labeled rows first.
+    """The cost of each class for each row, labeled rows first.
 
     Attributes
     ----------
     X : ndarray of shape (n + m, p)
         The rows.
     cost : ndarray of shape (n + m, n_classes)
-        What each class costs each row, multiplicities included.
+        Cost of each class for each row, multiplicities included.
     size : ndarray of shape (n + m,)
-        What each row counts towards the totals: 0 for labeled rows.
+        Contribution of each row to the totals: 0 for labeled rows.
     targets : Targets
         Known totals of the unlabeled rows.
     topology : Topology
         The shape of the tree.
     least_off : float
-        Equal rows end in one class, so no tree misses the totals by fewer rows.
+        Minimum possible number of rows off, because identical rows share a class.
     n_given : float
-        Rows, each counted with its size.
+        Total size of all rows, labeled ones included.
     given : ndarray of shape (n + m,)
-        Rows of the table for which each row stands.
+        Number of rows of the table that each row stands for.
     row_off : float
         Price of a row off the totals.
     features : tuple of Feature
-        What the columns of the rows mean.
+        The meaning of each column.
     """
 
     X: FloatArray
@@ -154,7 +154,7 @@ class Evidence:
     ) -> Evidence:
         """Price the rows of a problem that has a guide.
 
-        A labeled row costs as many rows as ``guide_weight`` says, an unlabeled row what `unlabeled_costs` says.
+        A misclassified labeled row costs ``1 / guide_weight`` rows; see `unlabeled_costs` for unlabeled rows.
         """
         n = problem.n_labeled
         cost = np.zeros((len(problem.X), problem.n_classes))
@@ -164,7 +164,7 @@ class Evidence:
             cost[n:] = unlabeled_costs(problem.guide.charges, problem.unlabeled_size)
         size = np.concatenate([np.zeros(n), problem.unlabeled_size])
         n_given = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
-        # Sums of weights seldom reach a total exactly: they count as met as near as one row allows.
+        # Sums of weights seldom reach a total exactly, so a total counts as met within half a row.
         targets = problem.targets.widened(NEARLY_MET) if problem.is_weighted else problem.targets
         given = np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]).astype(float)
         return cls(
@@ -181,7 +181,7 @@ class Evidence:
         )
 
     def arranged(self, rows: IntArray, classes: IntArray) -> Evidence:
-        """The same with rows, labeled ones first, and classes in another order."""
+        """Return the evidence with rows and classes in another order; labeled rows still come first."""
         n = self.n_labeled
         return replace(
             self,
@@ -194,16 +194,16 @@ class Evidence:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that differ."""
+        """Number of distinct rows."""
         return len(self.X)
 
     @property
     def n_labeled(self) -> int:
-        """Number of labeled rows that differ."""
+        """Number of distinct labeled rows."""
         return len(self.X) - len(self.targets.margins[0].codes)
 
     def cost_of(self, tree: ObliqueTree) -> EvidenceCost:
-        """What a tree costs, by its formula."""
+        """Evaluate the cost of a tree from its definition."""
         classes, n = tree.predict(self.X), self.n_labeled
         return EvidenceCost(
             rows=float(self.cost[np.arange(self.n_rows), classes].sum()),
@@ -213,11 +213,11 @@ class Evidence:
         )
 
     def terms_of(self, tree: ObliqueTree) -> list[int]:
-        """Columns in each split that decides something."""
+        """Number of columns in each split that separates rows."""
         return [n_terms(tree.omega[split.node - 1], self.features) for split in pruned(tree).splits]
 
     def _named_levels(self, tree: ObliqueTree) -> int:
-        """Levels beyond the first that rules about one column of levels name."""
+        """Number of levels beyond the first that rules about a single categorical column name."""
         found = 0
         for split in pruned(tree).splits:
             used = [self.features[j] for j in np.flatnonzero(tree.omega[split.node - 1]).tolist()]
@@ -228,27 +228,27 @@ class Evidence:
         return found
 
     def total_cost(self, cost: EvidenceCost, term_price: float) -> float:
-        """What a tree costs in all: rows against it, rows off and terms at their prices."""
+        """Total cost of a tree: rows against it, plus rows off and terms at their prices."""
         return cost.rows + self.row_off * cost.off + term_price * cost.price
 
     def is_as_good(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
-        """Whether a tree has at most 1 % of the rows more against it than the best; rows off count at their price."""
+        """Whether a tree is within 1 % of the rows of the best one; rows off count at their price."""
         return cost.rows + self.row_off * cost.off <= best.rows + self.row_off * best.off + 0.01 * self.n_given
 
     @cached_property
     def bound(self) -> float:
-        """No tree costs less in rows: equal rows end in one class."""
+        """Lower bound on the cost in rows of every tree, because identical rows share a class."""
         _, groups = equal_rows(self.X)
         return float(np.min([group_sums(groups, column) for column in self.cost.T], axis=0).sum())
 
 
 def unlabeled_costs(charges: FloatArray, sizes: FloatArray) -> FloatArray:
-    """What each class costs unlabeled rows, by what the guide charges, shape (m, n_classes).
+    """Cost of each class for each unlabeled row, from the guide's charges, shape (m, n_classes).
 
-    Half of it is the lead of the likeliest class over this one. The other half is due for every class but the
-    likeliest, so that doubtful rows count, too.
+    Half of the cost is the lead of the likeliest class over this one. The other half applies to every class except the
+    likeliest, so that uncertain rows also count.
     """
-    # Charges of merged rows are means, so even the likeliest class may have one.
+    # Charges of merged rows are means, so even the likeliest class may have a positive charge.
     lead = charges - charges.min(axis=1, keepdims=True)
     return np.asarray(sizes[:, None] * (0.5 * lead + 0.5 * (lead > 0)))
 

@@ -1,13 +1,13 @@
 """The search of the evidence model: exact trees over questions, and directions proposed in the regions of the best one.
 
-1. Ask every column by itself.
-2. Find the best tree over the questions so far. A row off the totals has a price, so the prices of the cells, which
-   are multipliers of their totals, are bounded by it. At fixed prices the best tree is exact, and its cost is a lower
-   bound. The prices that give the largest bound are found by cutting planes. Trees met on the way are candidates.
-3. Where the best candidate costs more than the bound, look at all trees in between.
+1. Start with questions about single columns.
+2. Find the best tree over the questions so far. The prices of the cells are multipliers of their totals, bounded by
+   the price of a row off. At fixed prices the best tree is exact, and its cost is a lower bound. Cutting planes find
+   the prices with the largest bound. All trees found on the way are candidates.
+3. If the best candidate costs more than the bound, search all trees in between.
 4. Propose sums of few columns in the regions of the best tree, and return to 2 until nothing improves.
 
-All of this is counted work: the clock is only a limit.
+Work is counted, so results do not depend on the machine's speed: the clock is only a limit.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 
 EASY_DEPTH = 2
-"""Trees up to this depth are found from histograms of pairs of questions."""
+"""Up to this depth, trees are found from histograms of pairs of questions."""
 
 FEW_ROWS, MOST_CUTS = 1024, 31
-"""Rows up to which all cuts of every question are tried at once; with more rows, so many of them, and later those
-beside the best ones."""
+"""Up to this number of rows, all cuts of every question are tried; with more rows, this number of cuts per question,
+and later the cuts next to the best ones."""
 
 ANY_PRICE_SHARE = 0.1
-"""Share of the work that looks for deep trees which meet the totals at any price."""
+"""Share of the work spent on deep trees that must meet the totals at any price."""
 
 MOST_QUESTIONS = 400
-"""Questions about single columns that are asked at most: those whose best cut costs least."""
+"""Maximum number of questions about single columns: those whose best cut costs least are kept."""
 
 TIE = 1e-7
-"""Costs that differ by less are equal: sums of many rows are rounded."""
+"""Costs that differ by less count as equal, because sums over many rows have rounding errors."""
 
 
 @dataclass(frozen=True)
 class SearchParams:
-    """How hard a search tries.
+    """Effort of a search.
 
     Attributes
     ----------
     n_rounds : int
-        How often directions are proposed, at most.
+        Maximum number of rounds that propose directions.
     n_steps : int
-        Prices of totals at which a tree is found in a round, at most.
+        Maximum number of price vectors per round at which a tree is found.
     most_work : float
-        Rows that may be looked at in a round, about: for one tree, and for all trees between bound and best tree.
+        Approximate maximum of rows read per round: for one tree, and for all trees between bound and best tree.
     proof_work : float
-        The same where every split has one column, so that a proof is about all such trees.
+        The same if every split has one column, so that a proof covers all such trees.
     n_deep_steps, deep_work : int, float
-        The same for trees that are deeper than `EASY_DEPTH`, unless a proof is wanted, which takes much longer.
+        Steps and work for trees deeper than `EASY_DEPTH`, unless a proof is wanted, which takes much longer.
     n_kept : int
-        Directions kept of those that a region proposes.
+        Number of proposed directions kept per region.
     most_rows : int
-        Rows of a region that propose directions.
+        Approximate maximum of rows per region used to propose directions.
     """
 
     n_rounds: int = 3
@@ -90,38 +90,38 @@ class Candidate:
     cuts: IntArray  # (n_branches,) last answer that goes left
     leaf_classes: IntArray  # (n_leaves,)
     classes: IntArray  # (N,) class of each row
-    fixed: float  # rows against it and the price of its splits
+    fixed: float  # rows against the tree plus the price of its splits
     counts: FloatArray  # (n_cells,)
-    total: float  # the same and the price of rows off
+    total: float  # fixed plus the price of rows off
     depth: int
 
     def at(self, prices: FloatArray) -> float:
-        """What it costs with prices of cells in place of the price of rows off."""
+        """Cost of the tree with prices of cells instead of the price of rows off."""
         return self.fixed + float(prices @ self.counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     tree : ObliqueTree
-        The best tree, its offsets at short decimals.
+        The best tree, with short decimals as offsets.
     middle : ObliqueTree
-        The same with offsets half way between the rows.
+        The same tree with offsets halfway between the rows.
     cost, bound : float
-        What it costs in all, and what every tree over the questions costs at least.
+        Total cost of the tree, and a lower bound for all trees over the questions.
     single_cost, single_bound : float
         The same for trees with one column per split.
     n_questions : int
-        Questions that were considered.
+        Number of questions that the bound covers.
     is_complete : bool
-        Whether the bound is about all trees with so few columns per split.
+        Whether the bound covers all trees with one column per split, the maximum that the user allows.
     single_is_complete : bool
-        Whether the bound of trees with one column per split is about all of them.
+        Whether the bound for trees with one column per split covers all of them.
     is_binned : bool
-        Whether the bound is about some cuts of the questions only.
+        Whether the bound covers only some cuts of the questions.
     """
 
     tree: ObliqueTree
@@ -137,7 +137,7 @@ class Found:
 
     @property
     def among(self) -> str:
-        """The trees that the bound is about."""
+        """The trees that the bound covers, in words."""
         depth = f"trees of depth {self.tree.topology.depth}"
         if self.is_complete:
             return f"{depth} with one feature per split"
@@ -164,20 +164,20 @@ class ExactSearch:
     Parameters
     ----------
     evidence : Evidence
-        What classes cost rows, in the user's units.
+        The cost of each class for each row, in the user's units.
     spec : EvidenceSpec
-        What the user chose about trees.
+        The user's choices about trees.
     deadline : Deadline
         When to end with the best tree so far.
     params : SearchParams
-        How hard to try.
+        Effort of the search.
     """
 
     def __init__(
         self, evidence: Evidence, spec: EvidenceSpec, deadline: Deadline, params: SearchParams | None = None
     ) -> None:
         self.order = _order_of(evidence, deadline)
-        # How the user arranged the table must not decide between trees of equal cost.
+        # The order of the user's rows and columns must not decide between trees of equal cost.
         self.evidence = evidence = evidence.arranged(self.order.rows, self.order.classes)
         self.spec, self.deadline = spec, deadline
         self.params = params or SearchParams()
@@ -201,12 +201,18 @@ class ExactSearch:
     # ---- the loop ----
 
     def run(self, report: Callable[[ObliqueTree], object] | None = None, *, propose: bool = True) -> Found:
-        """The best tree found; ``report`` is called with trees on the way, and ``propose`` allows further questions."""
+        """Find the best tree; ``report`` receives the best tree so far, and ``propose`` allows further questions."""
+        # 1. Complete the questions about single columns. Columns with many levels are ordered by the evidence of all
+        #    rows, because questions about all sets of their levels would be too many.
         everyone = np.arange(self.evidence.n_rows)
         for extra in self._leanings(everyone):
             self._ask_levels(everyone, extra)
+        # 2. and 3. Find the best tree over these questions, by prices of the cells and then among all trees between
+        #    bound and best tree. Keep cost and bound: they show what sums of columns gain.
         bound = self._settle()
         single_cost, single_bound = self.best.total, bound
+        # 4. Propose sums of columns in the regions of the best tree, where they can improve it, and return to 2. Every
+        #    round but the first ends the loop if it brings no improvement.
         for number in range(self.params.n_rounds if propose else 0):
             if report is not None:
                 report(self.tree(self.best))
@@ -216,6 +222,8 @@ class ExactSearch:
             bound = self._settle()
             if number and self.best.total > before - TIE:
                 break
+        # 5. Return the best tree, and state which trees the bounds cover: with bins, screening or many levels, not all.
+        #    Identical rows give another lower bound, which may be larger.
         is_binned = not self.is_thorough and self.evidence.n_rows > FEW_ROWS
         asks_all = not self.many_levels and not self.is_screened
         least = self.evidence.bound + self.evidence.row_off * self.evidence.least_off
@@ -233,7 +241,7 @@ class ExactSearch:
         )
 
     def at_price(self, term_price: float, deadline: Deadline) -> ExactSearch:
-        """A search over the same questions with another price of a term."""
+        """Return a search over the same questions with another term price."""
         search = copy(self)
         search.spec, search.term_price = replace(self.spec, term_price=term_price), term_price
         search.deadline, search.many_levels, search.pool = deadline, [], []
@@ -241,7 +249,7 @@ class ExactSearch:
         return search
 
     def frontier(self) -> Iterator[ObliqueTree]:
-        """For each price of splits, the cheapest tree that was met on the way."""
+        """Yield the cheapest tree found for each price of splits."""
         cheapest: dict[float, Candidate] = {}
         for candidate in self.pool:
             price = round(self._split_prices(candidate.questions, candidate.cuts), 6)
@@ -251,7 +259,7 @@ class ExactSearch:
         yield from map(self.tree, cheapest.values())
 
     def others(self) -> Iterator[ObliqueTree]:
-        """Other trees that were met on the way, the cheapest first."""
+        """Yield all trees found, cheapest first."""
         for candidate in sorted(self.pool, key=lambda candidate: candidate.total):
             yield self.tree(candidate)
 
@@ -265,7 +273,7 @@ class ExactSearch:
     def _settle(self) -> float:
         """Find the best tree and a lower bound for all trees over the questions.
 
-        Prices that are right for trees of depth 2 are nearly right for deeper ones, which take much longer to find.
+        Deeper trees take much longer to find, and start from the prices that are best for depth 2.
         """
         evidence, depth = self.evidence, self.evidence.topology.depth
         self.n_settled = len(self.questions)  # proposals may be cut off after the last bound
@@ -284,7 +292,7 @@ class ExactSearch:
         return self._settle_at(core, depth)
 
     def _settle_at(self, core: Questions, depth: int) -> float:
-        """The same for trees of one depth, which may be less than that of the topology."""
+        """Do the same for trees of one depth, at most the depth of the topology."""
         is_easy = depth <= EASY_DEPTH
         work = self.params.most_work if is_easy else self.params.deep_work
         if self.is_thorough:
@@ -315,7 +323,7 @@ class ExactSearch:
         self.prices = best_prices
         may_close = self.best.total - least > 4 * TIE and not self.deadline.passed
         is_last = depth == self.evidence.topology.depth and (is_easy or self.is_thorough)
-        # Prices alone seldom lead to trees that meet totals at any price.
+        # Prices alone seldom lead to trees that meet the totals exactly.
         if may_close and (is_last or self.evidence.row_off >= ANY_PRICE):
             least = max(
                 least, self._between(core, best_prices, depth, max(work, ANY_PRICE_SHARE * self.params.most_work))
@@ -323,7 +331,7 @@ class ExactSearch:
         return least
 
     def _between(self, core: Questions, prices: FloatArray, depth: int, work: float) -> float:
-        """Look at all trees of a depth that may cost less than the best; returns what the others cost at least."""
+        """Search all trees of a depth that may cost less than the best; return a lower bound for all trees."""
         evidence = self.evidence
         found = cheapest_tree(
             core,
@@ -343,7 +351,7 @@ class ExactSearch:
         return float(min(found[1] + TIE, self.best.total))
 
     def _widen_bins(self) -> None:
-        """Put the answers to new questions into bins with about as many rows each, unless a proof is wanted."""
+        """Bin the answers to new questions, with about equal numbers of rows per bin, unless a proof is wanted."""
         most = self.evidence.n_rows if self.is_thorough or self.evidence.n_rows <= FEW_ROWS else MOST_CUTS + 1
         for question in self.questions[len(self._binned) :]:
             n_answers = int(question.answers.max()) + 1
@@ -356,7 +364,7 @@ class ExactSearch:
             self._last.append(last)
 
     def _fine(self, questions: IntArray, cuts: IntArray) -> IntArray:
-        """The last answers of bins."""
+        """Convert cuts between bins to cuts between answers."""
         return np.array([self._last[q][cut] if q >= 0 else 0 for q, cut in zip(questions, cuts, strict=True)])
 
     def _stop(self) -> bool:
@@ -368,7 +376,7 @@ class ExactSearch:
 
     @property
     def _level_prices(self) -> FloatArray:
-        """What cuts between bins cost more because their rules name several levels."""
+        """Extra price of each cut between bins whose rule names several levels."""
         prices = [self._named_prices(question) for question in self.questions]
         found = np.zeros((len(prices), max(map(len, prices), default=0)))
         for row, price, last in zip(found, prices, self._last, strict=True):
@@ -377,11 +385,11 @@ class ExactSearch:
         return found
 
     def _named_prices(self, question: Question) -> FloatArray:
-        """What each cut of a question costs more because its rule names several levels."""
+        """Extra price of each cut of a question whose rule names several levels."""
         return self.term_price * LEVEL_PRICE * np.array(question.named, dtype=float)
 
     def _split_prices(self, questions: IntArray, cuts: IntArray) -> float:
-        """What the splits of a tree cost."""
+        """Price of the splits of a tree."""
         prices = self._question_prices
         price = 0.0
         for q, cut in zip(questions, cuts, strict=True):
@@ -391,7 +399,7 @@ class ExactSearch:
         return price
 
     def _priced(self, prices: FloatArray) -> FloatArray:
-        """What classes cost rows with the prices of their cells."""
+        """Cost of each class for each row, including the prices of the cells."""
         cost = self.evidence.cost.copy()
         for first in self.first:
             cost += self.evidence.size[:, None] * prices[first[:, None] + np.arange(cost.shape[1])]
@@ -416,7 +424,7 @@ class ExactSearch:
     def _without_idle_splits(
         self, questions: IntArray, cuts: IntArray, leaf_classes: IntArray
     ) -> tuple[IntArray, IntArray]:
-        """A split with all rows on one side becomes none, and the other side is forgotten."""
+        """Remove splits with all rows on one side, together with their empty side."""
         questions, leaf_classes, n_leaves = questions.copy(), leaf_classes.copy(), len(leaf_classes)
         node = np.ones(self.evidence.n_rows, dtype=np.int64)
         for level in range(n_leaves.bit_length() - 1):
@@ -441,7 +449,7 @@ class ExactSearch:
         return questions, leaf_classes
 
     def _one_class(self) -> Candidate:
-        """All rows in the class that costs least."""
+        """The tree that assigns all rows to the cheapest class."""
         topology = self.evidence.topology
         none, k = np.full(topology.n_branches, -1), self.evidence.cost.sum(axis=0).argmin()
         return self._candidate(none, np.zeros(topology.n_branches, dtype=int), np.full(topology.n_leaves, k))
@@ -459,7 +467,7 @@ class ExactSearch:
         return np.bincount((self.first + classes).ravel(), weights=size, minlength=self.bounds.shape[1]).astype(float)
 
     def _off(self, counts: FloatArray) -> Any:
-        """Rows off of one or several counts of all cells."""
+        """Rows off for one or several vectors of cell counts."""
         shape = (*counts.shape[:-1], -1, self.evidence.targets.n_classes)
         low, high = self.bounds.reshape(2, *shape[-2:])
         return rows_beyond_bounds(counts.reshape(shape), low, high).sum(axis=-1)
@@ -467,7 +475,7 @@ class ExactSearch:
     # ---- cuts moved towards the totals ----
 
     def _nudged(self, candidate: Candidate) -> list[Candidate]:
-        """The same tree with cuts moved, one node at a time, as long as that lowers its cost."""
+        """Move the cuts of a tree, one node at a time, while this lowers its cost; empty if no move does."""
         best = candidate
         for _ in range(4):
             splits = np.flatnonzero(best.questions >= 0).tolist()
@@ -478,7 +486,7 @@ class ExactSearch:
         return [] if best is candidate else [best]
 
     def _moved(self, candidate: Candidate, b: int) -> Candidate:
-        """The candidate with the best cut of one node; leaves that would become too small are kept."""
+        """Return the candidate with the best cut at one node; unchanged if a leaf would become too small."""
         evidence, topology = self.evidence, self.evidence.topology
         reaching = self._reaching(candidate, b + 1)
         ends = [self._ends(candidate, 2 * (b + 1) + side, reaching) for side in (0, 1)]
@@ -522,7 +530,7 @@ class ExactSearch:
         return np.flatnonzero(at == node)
 
     def _ends(self, candidate: Candidate, node: int, rows: IntArray) -> IntArray:
-        """The classes in which some rows end if they are put at a node."""
+        """The classes that some rows get if they start at a node."""
         n_leaves = len(candidate.leaf_classes)
         at = np.full(len(rows), node)
         while node < n_leaves:
@@ -537,7 +545,7 @@ class ExactSearch:
     # ---- further questions ----
 
     def _propose(self, *, fresh: bool) -> bool:
-        """Ask about sums of few columns and orders of many levels in the regions of the best tree."""
+        """Add sums of few columns and orders of levels from the regions of the best tree; return whether any is new."""
         before = len(self.questions)
         for rows, extra in self._views(self.best, fresh=fresh):
             if self.deadline.passed:
@@ -547,7 +555,7 @@ class ExactSearch:
         return len(self.questions) > before
 
     def _views(self, best: Candidate, *, fresh: bool) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Rows, and what the left costs them more than the right, for every node of a tree."""
+        """Yield rows, and their cost on the left minus their cost on the right, for every node of a tree."""
         everyone, cost = np.arange(self.evidence.n_rows), self._priced(self.prices)
         if fresh:
             for extra in self._leanings(everyone):
@@ -566,7 +574,7 @@ class ExactSearch:
                 yield rows[differ], extra[differ]
 
     def _leanings(self, rows: IntArray) -> list[FloatArray]:
-        """For each of the commonest classes, by how much it costs rows more than the cheapest other one."""
+        """For each of the commonest classes, its cost for the rows minus that of the cheapest other class."""
         cost = self._priced(self.prices)[rows]
         n_classes = cost.shape[1]
         if n_classes == 2:
@@ -575,7 +583,7 @@ class ExactSearch:
         return [cost[:, k] - np.delete(cost, k, axis=1).min(axis=1) for k in common]
 
     def _promising(self, questions: list[Question]) -> list[Question]:
-        """The questions whose best single cut costs least: pairs of all would not fit into memory."""
+        """The questions whose best single cut costs least: all pairs of questions would not fit into memory."""
         costs = np.array([best_cut_cost(question, self.evidence.cost) for question in questions])
         return [questions[q] for q in np.sort(np.argsort(costs, kind="stable")[:MOST_QUESTIONS])]
 
@@ -604,7 +612,7 @@ class ExactSearch:
 
     @property
     def _n_kept(self) -> int:
-        """Directions kept of a view: deep trees have many nodes, and many classes several views of each."""
+        """Number of directions kept per view: deep trees have many nodes, and more classes give more views of each."""
         is_easy = self.evidence.topology.depth <= EASY_DEPTH
         return max(self.params.n_kept // (1 if is_easy else 2) // (1 if self.evidence.cost.shape[1] == 2 else 2), 1)
 
@@ -620,9 +628,9 @@ class ExactSearch:
 
     @cached_property
     def _summands(self) -> IntArray:
-        """The features that sums may have: numbers, and indicators of columns with two levels.
+        """The features that sums may contain: numeric features, and indicators of columns with two levels.
 
-        A sum with levels of a larger column, or with missing values, is hard to read.
+        Sums that include levels of larger columns, or missing values, are hard to read.
         """
         features = [self.evidence.features[j] for j in self.order.columns]
         indicators = Counter(feature.column for feature in features)
@@ -632,13 +640,13 @@ class ExactSearch:
     # ---- trees ----
 
     def tree(self, candidate: Candidate, *, middle: bool = False) -> ObliqueTree:
-        """A tree in the units of the evidence; offsets are half way between rows, or the shortest decimals there."""
+        """Return the tree in the units of the evidence; offsets are halfway between rows, or short decimals there."""
         topology, X = self.evidence.topology, self.evidence.X
         classes = self.order.classes[candidate.leaf_classes]
         omega, gamma = np.zeros((topology.n_branches, X.shape[1])), np.ones(topology.n_branches)
         leaf_classes = topology.leaf_classes.copy()
         node = np.ones(len(X), dtype=np.int64)
-        source = np.arange(topology.n_leaves)  # of each node, the one of the candidate
+        source = np.arange(topology.n_leaves)  # for each node, the node of the candidate
         for b in range(topology.n_branches):
             reaching, first, at = node == b + 1, 2 * (b + 1) - topology.n_leaves, int(source[b + 1])
             question, is_turned = candidate.questions[at - 1], False
@@ -654,7 +662,7 @@ class ExactSearch:
             else:
                 right = self.questions[question].answers > candidate.cuts[at - 1]
                 direction, (low, high) = self.questions[question].split(int(candidate.cuts[at - 1]), reaching)
-                # Above the last level the sides are free, and "at most" reads better than "not at least".
+                # Above the last level either side may be left, and "at most" reads better than "not at least".
                 is_turned = is_turned if first >= 0 else self._is_negative(direction)
                 offset = 0.5 * low + 0.5 * high if middle else offset_between(low, high, turned=is_turned)
                 sign = -1.0 if is_turned else 1.0
@@ -666,14 +674,14 @@ class ExactSearch:
         return ObliqueTree(topology, omega, gamma, leaf_classes)
 
     def _is_negative(self, direction: FloatArray) -> bool:
-        """Whether a split is about the negative of one number."""
+        """Whether a split uses the negative of a single numeric column."""
         used = np.flatnonzero(direction)
         numbers = [j for j in used.tolist() if self.evidence.features[j].level is None]
         return len(columns_of([self.evidence.features[j] for j in used])) == 1 and bool((direction[numbers] < 0).any())
 
 
 def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
-    """The order of rows, labeled ones first, columns and classes by what they contain; as they are without time."""
+    """Order rows (labeled ones first), columns and classes by content; keep the given order if time runs out."""
     n, domains = evidence.n_labeled, np.full((evidence.n_rows, len(evidence.targets.margins)), -1.0)
     domains[n:] = evidence.targets.first_cells.T
     of_rows = marks(np.sort(evidence.cost, axis=1), evidence.size, evidence.given, domains)
@@ -687,19 +695,19 @@ def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
 
 
 def best_cut_cost(question: Question, cost: FloatArray) -> float:
-    """What rows cost if the best cut of a question is the only split; ``cost`` is that of each class for each row."""
+    """Cost of all rows with the best cut of a question as the only split; ``cost`` has each class for each row."""
     by_answer = [np.bincount(question.answers, weights=part) for part in cost.T]
     left = np.cumsum(by_answer, axis=1)
     return float((left.min(axis=0) + (left[:, -1:] - left).min(axis=0)).min())
 
 
 def two_classes(pair: list[int], n_classes: int) -> list[int]:
-    """The classes of two leaves in ascending order; where both have one class, another one beside it."""
+    """The classes of two leaves in ascending order; if they are equal, the class and another one."""
     return sorted(pair if pair[0] != pair[1] else [pair[0], (pair[0] + 1) % n_classes])
 
 
 def _cells(evidence: Evidence) -> tuple[IntArray, FloatArray]:
-    """Cell of class 0 of every row, which means nothing for labeled rows, and the bounds of all cells."""
+    """The cell of class 0 for every row, which is meaningless for labeled rows, and the bounds of all cells."""
     targets, n = evidence.targets, evidence.n_labeled
     first = np.zeros((len(targets.margins), evidence.n_rows), dtype=np.int64)
     first[:, n:] = targets.first_cells
@@ -708,16 +716,16 @@ def _cells(evidence: Evidence) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class CellPrices:
-    """Prices of the cells, and what they are good for.
+    """Prices of the cells.
 
     Attributes
     ----------
     cells : ndarray of shape (n_cells,)
-        What a row of the cell costs more.
+        Extra cost of a row in each cell.
     constant : float
-        What the totals themselves cost at these prices.
+        Cost of the totals themselves at these prices.
     bound : float
-        No prices give a larger bound than this.
+        Upper limit of the lower bound that any prices can give.
     """
 
     cells: FloatArray
@@ -726,11 +734,11 @@ class CellPrices:
 
 
 class TotalPrices:
-    """The prices of cells that give the largest bound, for the trees so far: a linear program that grows by trees.
+    """The prices of cells that give the largest bound, given the trees so far: a linear program that grows by trees.
 
-    In each domain either upper bounds are exceeded or lower bounds lack rows, whichever is more. A row off costs
-    ``row_off``, so a share of it is the most that the price of an upper bound can be, and the rest the most for lower
-    bounds.
+    In each domain, the rows off are the rows above upper bounds or the rows missing from lower bounds, whichever is
+    larger. A share of ``row_off``, the cost of a row off, limits the prices of upper bounds; the rest limits those of
+    lower bounds.
     """
 
     def __init__(self, bounds: FloatArray, n_classes: int, row_off: float) -> None:
@@ -750,7 +758,7 @@ class TotalPrices:
         self._program.add_rows(shares, np.repeat([0.0, -row_off], self.n_cells))
 
     def add(self, fixed: float, counts: FloatArray) -> None:
-        """Add a tree, given by its cost without prices and its rows in each cell: it limits the bound of all prices."""
+        """Add a tree, given by its cost without prices and its rows in each cell: it limits the bound at any prices."""
         row = np.zeros((1, self.size))
         row[0, 0] = -1.0
         row[0, 1 : 1 + self.n_cells] = counts - self.high
@@ -762,7 +770,7 @@ class TotalPrices:
         return CellPrices(cells, float(np.maximum(cells, 0) @ self.high - np.maximum(-cells, 0) @ self.low))
 
     def solve(self, deadline: Deadline) -> CellPrices | None:
-        """The prices that are best for the trees so far; None if there was no time."""
+        """Return the best prices for the trees so far; None if time ran out."""
         found = self._program.solve(deadline)
         if found is None:
             return None

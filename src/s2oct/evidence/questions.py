@@ -1,13 +1,13 @@
-"""Questions about rows: columns of ordered answers, and the splits that their cuts stand for.
+"""Questions about rows: orders of the rows, and the splits that their cuts define.
 
-A question has ``answers`` of all rows, from 0, as ranks; ``n_terms``, the columns that a reader has to look at;
-``named``, the levels beyond the first that the rule of each cut names; and ``split``, which makes a split of a cut. It
-returns the coefficients of a split that sends answers up to the cut to the left, and between which values its offset
-lies: the largest one on the left and the smallest one on the right, of the rows that reach the split.
+A question has ``answers``, the rank of each row, from 0; ``n_terms``, the number of columns that a reader has to look
+at; ``named``, the number of levels beyond the first that the rule of each cut names; and ``split``, which turns a cut
+into a split. ``split`` returns the coefficients of a split that sends answers up to the cut to the left, and the range
+of its offset: the maximum value on the left and the minimum on the right, over the rows that reach the split.
 
-A number asks for a threshold. Levels of a column are put in an order, whose cuts are sets of levels. A number with
-missing values is asked twice, with the missing ones below and above all others. A direction asks for a threshold on a
-sum of few features.
+A numeric column gives thresholds. A categorical column gives orders of its levels, whose cuts are sets of levels. A
+numeric column with missing values gives two questions, with missing values below and above all others. A direction
+gives thresholds on a sum of few features.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from s2oct.trees.rounding import shortest_between
 Ranks = NDArray[np.int32]
 
 FEW_LEVELS = 5
-"""Levels of a column up to which all sets of them are asked about. More levels are ordered by their evidence."""
+"""Up to this number of levels, questions cover all sets of levels. More levels are ordered by their evidence."""
 
 EQUAL = 1e-12
-"""Sums that differ by less than this part of their largest terms count as equal: rounding may have made the
-difference."""
+"""Sums that differ by less than this share of their largest terms count as equal: the difference may be a rounding
+error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Threshold:
 
     @classmethod
     def of(cls, X: FloatArray, omega: FloatArray, n_terms: int) -> Threshold:
-        """Ask about the sums that a tree compares with its offsets."""
+        """Create the question about the sums that a tree compares with its offsets."""
         found = np.asarray(sums_of(X, omega[None, :], np.zeros(1)))[:, 0]
         used = np.flatnonzero(omega)
         largest = np.abs(X[:, used]).max(axis=0, initial=0.0) @ np.abs(omega[used])
@@ -80,7 +80,7 @@ class ThresholdOrGap:
 
     @classmethod
     def of(cls, X: FloatArray, feature: int, sign: float, gap: int, *, is_lowest: bool) -> ThresholdOrGap:
-        """Ask about a feature; ``gap`` is the indicator of its missing values."""
+        """Create the question about a feature; ``gap`` is the indicator of its missing values."""
         is_gap = X[:, gap] > 0.5
         values = sign * X[:, feature]
         answers = np.zeros(len(X), dtype=np.int32)
@@ -91,7 +91,7 @@ class ThresholdOrGap:
 
     @property
     def features(self) -> tuple[int, ...]:
-        """The feature and the indicator of its gaps."""
+        """The feature and the indicator of its missing values."""
         return self.feature, self.gap
 
     def split(self, cut: int, reaching: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -118,7 +118,7 @@ class ThresholdOrGap:
 
 @dataclass(frozen=True, eq=False)
 class LevelSets:
-    """Levels of a column in an order: a cut is a set of levels. The level without an indicator is number -1."""
+    """Levels of a column in an order: a cut is a set of levels. The level without an indicator has number -1."""
 
     indicators: tuple[int, ...]
     order: tuple[int, ...]
@@ -128,7 +128,7 @@ class LevelSets:
 
     @classmethod
     def of(cls, levels: IntArray, indicators: Sequence[int], order: Sequence[int], n_features: int) -> LevelSets:
-        """Ask about levels, given by the position of their indicator, in an order of those that occur."""
+        """Create the question from an order of the levels that occur; ``levels`` are positions of indicators."""
         place = np.zeros(len(indicators) + 1, dtype=np.int32)
         place[list(order)] = np.arange(len(order))  # the last place is that of level -1
         return cls(tuple(indicators), tuple(order), place[levels], n_features)
@@ -140,7 +140,7 @@ class LevelSets:
 
     @property
     def named(self) -> tuple[float, ...]:
-        """Levels beyond the first that the rule of each cut names."""
+        """Number of levels beyond the first that the rule of each cut names."""
         sides = ((self.order[: cut + 1], self.order[cut + 1 :]) for cut in range(len(self.order) - 1))
         sizes = np.array([len(left if names_left(left, right) else right) for left, right in sides])
         return tuple(np.minimum(sizes, len(self.indicators) + 1 - sizes) - 1.0)
@@ -157,7 +157,7 @@ class LevelSets:
 
 
 def names_left(left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether a split names the levels on its left: the level without an indicator, if it occurs, is on the right."""
+    """Whether a split names the levels on its left; it never names the level without an indicator."""
     return -1 in right or (-1 not in left and len(left) <= len(right))
 
 
@@ -165,13 +165,13 @@ Question = Threshold | ThresholdOrGap | LevelSets
 
 
 def ranks(values: FloatArray, least: float = 0.0) -> Ranks:
-    """Positions of values among their distinct ones; values that differ by no more than ``least`` are one."""
+    """Rank of each value among the distinct values; values that differ by at most ``least`` are equal."""
     return np.asarray(rank_values(np.ascontiguousarray(values, dtype=float)[None], least)[0])
 
 
 @dataclass(frozen=True, eq=False)
 class LevelColumn:
-    """A column of levels: which one each row has, by the position of its indicator, or -1."""
+    """A categorical column: the level of each row, as the position of its indicator, or -1."""
 
     indicators: tuple[int, ...]
     levels: IntArray
@@ -186,16 +186,16 @@ class LevelColumn:
         return cls(tuple(indicators), levels, tuple(np.unique(levels).tolist()), X.shape[1])
 
     def asked(self, order: Sequence[int]) -> LevelSets:
-        """Ask about the cuts of an order of the levels that occur."""
+        """Return the question whose cuts follow an order of the levels that occur."""
         return LevelSets.of(self.levels, self.indicators, order, self.n_features)
 
     @property
     def has_few(self) -> bool:
-        """Whether all sets of levels are asked about."""
+        """Whether questions cover all sets of levels."""
         return len(self.present) <= FEW_LEVELS
 
     def by_evidence(self, rows: IntArray, extra: FloatArray) -> tuple[int, ...]:
-        """The levels that occur in the order in which their rows tend to the right."""
+        """Order the levels that occur by how strongly their rows tend to the right."""
         codes = self.levels[rows] + 1
         size = len(self.indicators) + 1
         mean = np.bincount(codes, weights=extra, minlength=size) / np.maximum(np.bincount(codes, minlength=size), 1)
@@ -203,9 +203,9 @@ class LevelColumn:
 
 
 def columns_of_questions(features: Sequence[Feature], order: IntArray) -> Iterator[tuple[list[int], list[int]]]:
-    """Of each column, the features with values and the indicators of levels or of missing values.
+    """Yield, for each column, its numeric features and its indicators of levels or missing values.
 
-    Columns come in the order in which their features first do, and levels as they are.
+    Columns come in the order of their first feature, and levels in their given order.
     """
     of_column: dict[str, list[int]] = {features[j].column: [] for j in order.tolist()}
     for j, feature in enumerate(features):
@@ -217,9 +217,9 @@ def columns_of_questions(features: Sequence[Feature], order: IntArray) -> Iterat
 def single_questions(
     X: FloatArray, features: Sequence[Feature], order: IntArray, signs: FloatArray
 ) -> tuple[list[Question], list[LevelColumn]]:
-    """Every question about one column, and the columns with too many levels to ask about all sets of them.
+    """Return all questions about single columns, and the columns with too many levels to cover all sets.
 
-    ``order`` is that of the features, and ``signs``, in this order, turn some of them.
+    ``order`` is the order of the features, and ``signs``, in this order, reverse some of them.
     """
     questions: list[Question] = []
     many: list[LevelColumn] = []
@@ -248,9 +248,9 @@ def _unit(j: int, n_features: int) -> FloatArray:
 
 
 def level_orders(n_levels: int) -> list[list[int]]:
-    """Few orders of levels such that every set of them, or its complement, comes first in one.
+    """A few orders of levels: every set of levels, or its complement, is an initial segment of one of them.
 
-    These are symmetric chains of sets without the last level, each filled up to an order of all.
+    They are symmetric chains of sets without the last level, each extended to an order of all levels.
 
     Examples
     --------
@@ -272,5 +272,5 @@ def _filled_up(chain: Iterable[tuple[int, ...]], n_levels: int) -> list[int]:
 
 
 def offset_between(low: float, high: float, *, turned: bool) -> float:
-    """The shortest offset between two values; for a turned split, that of its negative."""
+    """The shortest offset between two values; ``turned`` if the split will be reversed."""
     return -shortest_between(-high, -low) if turned else shortest_between(low, high)

@@ -1,4 +1,4 @@
-"""What a fit can say about its tree, recomputed from the tree alone, in numbers and in words."""
+"""Certificates: what is known about a tree, recomputed from the tree alone, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from s2oct.trees.rounding import TreeSize
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import amount, duration, listed, plural
 
-# One known total: of a class in a domain, and what the tree puts there.
+# One known total, of a class in a domain, and the rows that the tree assigns there.
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,20 @@ class Cell:
     Attributes
     ----------
     margin : str
-        What divides the rows into domains; empty for the whole table.
+        Name of the division into domains; empty for the whole table.
     domain : str
         The domain as text; empty for the whole table.
     class_index : int
         Position of the class.
     low, high : float
-        What is known of its unlabeled rows, or of their weight; equal where the total is known exactly, or where the
-        fit has estimated it.
+        Bounds on the number of its unlabeled rows, or on their weight; equal if the total is known exactly or was
+        estimated by the fit.
     assigned : float
-        What the tree puts there.
+        Number or weight of the rows that the tree assigns to the cell.
     value : float or None
-        The known total, or the estimate of it; None where only bounds are known.
+        The known or estimated total; None if only bounds are known.
     se : float
-        Standard error of an estimate; 0 of everything else.
+        Standard error of an estimate; 0 otherwise.
     """
 
     margin: str
@@ -74,17 +74,17 @@ class Cell:
 
     @property
     def place(self) -> str:
-        """The domain in words, to stand before the class; empty for the whole table."""
+        """The domain in words, to precede the class; empty for the whole table."""
         return f"{self.margin or 'domain'} {self.domain!r}, " if self.domain else ""
 
     @property
     def is_aim(self) -> bool:
-        """Whether the fit has estimated the total, and met the estimate as far as it could."""
+        """Whether the total is an estimate that the fit made and aimed at."""
         return self.low == self.high and self.se > 0
 
     @property
     def known(self) -> str:
-        """What is known of the total, in words."""
+        """What is known about the total, in words."""
         if self.is_aim:
             return f"the total is estimated as {amount(self.low)} ± {amount(self.se, 2)}"
         if self.low == self.high:
@@ -93,7 +93,7 @@ class Cell:
 
     @property
     def excess(self) -> float:
-        """Rows above the upper bound, or, below 0, rows that the lower bound lacks."""
+        """Rows above the upper bound; if negative, rows missing from the lower bound."""
         return max(self.assigned - self.high, 0.0) - max(self.low - self.assigned, 0.0)
 
     def is_met(self, unit: float = 1.0) -> bool:
@@ -102,12 +102,12 @@ class Cell:
 
 
 def counted_cells(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:
-    """All cells of some totals, with what is assigned to them; rows count with their sizes, in units of ``unit``."""
+    """All cells of some totals, with the rows assigned to them; rows count with their sizes, in units of ``unit``."""
     return cells_of_counts(targets, [margin.counts(classes, sizes) for margin in targets.margins], unit)
 
 
 def cells_of_counts(targets: Targets, counts: Sequence[FloatArray], unit: float = 1.0) -> tuple[Cell, ...]:
-    """All cells of some totals, with the rows of each domain and class that each margin has."""
+    """All cells of some totals, given the rows of each domain and class for each margin."""
     return tuple(
         cell
         for margin, assigned in zip(targets.margins, counts, strict=True)
@@ -130,17 +130,17 @@ _OUTLOOK = {
     TIME_LIMIT: "the time limit cut the search off",
     INTERRUPTED: "the search was interrupted",
 }
-"""Why a tree that is not proved best may not be the best."""
+"""Why a tree without proof may not be the best."""
 
 
 def about_fit(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
-    """What the tree does in rows, how large it is, and how the fit ended."""
+    """Describe the tree's errors and totals in rows, its size, and how the fit ended."""
     yield from about_tree(certificate, classes)
     yield from about_end(certificate)
 
 
 def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -> Iterator[str]:
-    """What the tree does in rows, and how large it is: everything that rows, labels and totals show."""
+    """Describe the tree's errors, totals and size: everything that rows, labels and totals show."""
     yield f"{certificate.n_contradicted:,} of {plural(certificate.n_labeled, 'label')} contradicted"
     if certificate.n_unlabeled:
         yield _total(certificate)
@@ -155,7 +155,7 @@ def about_tree(certificate: Certificate, classes: Sequence[Any] | None = None) -
 
 
 def about_end(certificate: Certificate) -> Iterator[str]:
-    """What only the fit knows: how far the tree follows the guide, how the fit ended, and what it has proved."""
+    """Describe what only the fit knows: the agreement with the guide, how the fit ended, and what it proved."""
     if certificate.n_against_guide is not None:
         rows = plural(certificate.n_unlabeled, "unlabeled row")
         yield f"agrees with the guide on {certificate.n_unlabeled - certificate.n_against_guide:,} of {rows}"
@@ -165,7 +165,7 @@ def about_end(certificate: Certificate) -> Iterator[str]:
 
 
 def about_p2(certificate: Certificate) -> Iterator[str]:
-    """What the tree costs in the paper's model, a bound, and whether they meet."""
+    """Describe the tree's cost in the paper's model, its lower bound, and whether they meet."""
     yield p2_cost(certificate)
     yield f"lower bound {amount(certificate.lower_bound, 6)}"
     if not certificate.feasible:
@@ -177,7 +177,7 @@ def about_p2(certificate: Certificate) -> Iterator[str]:
 
 
 def p2_cost(certificate: Certificate) -> str:
-    """What the tree costs in the paper's model."""
+    """The tree's cost in the paper's model, in words."""
     off = plural(certificate.xi, "row") if certificate.unit == 1 else f"a weight of {amount(certificate.xi)}"
     return (
         f"P2 cost {amount(certificate.objective, 6)} = leaf error {amount(certificate.leaf_error, 6)} + "
@@ -186,7 +186,7 @@ def p2_cost(certificate: Certificate) -> str:
 
 
 def _among(certificate: Certificate) -> str:
-    """Among which trees a tree is optimal, where the number of features is limited."""
+    """The trees to which a proof refers if the number of features is limited."""
     if certificate.max_features_per_split is None:
         return ""
     most = "any number of" if certificate.proved_for_any_features else f"at most {certificate.max_features_per_split}"
@@ -205,7 +205,7 @@ def _total(certificate: Certificate) -> str:
 
 
 def _sampled(certificate: Certificate) -> str:
-    """Which rows of a register the guide, the tree and the totals come from."""
+    """The rows of a register that the guide, the tree and the totals come from."""
     sample, everything = plural(certificate.n_sampled or 0, "row"), plural(certificate.n_register or 0, "row")
     if certificate.proved_among and certificate.counted:
         return f"guide and questions from a sample of {sample}, tree and totals from all {everything}"
@@ -237,9 +237,9 @@ def _outlook(certificate: Certificate) -> str:
 
 
 def rows_against(certificate: Certificate) -> str:
-    """How many rows are against the tree, and what is proved of others."""
+    """The number of rows against the tree, and what is proved about other trees."""
     if certificate.misses_at_any_price:
-        # Rows off cost a thousand rows or more: the sum says nothing to a reader.
+        # A row off costs a thousand rows or more, so the sum means nothing to a reader.
         if certificate.proved_best:
             return f"proved best among {certificate.proved_among}, where the totals come first"
         return f"not proved best: {_OUTLOOK.get(certificate.ended, 'a better one may exist')}; the totals come first"
@@ -254,19 +254,19 @@ def rows_against(certificate: Certificate) -> str:
     return f"not proved best: {open_end}; the tree has {has}, and {certificate.proved_among} have at least {fewest}"
 
 
-# What certificates of all models share, and what fell short in a fit.
+# The common part of all certificates, and the shortcomings of a fit.
 
 NAMED = 5
-"""Missed totals, or classes, that a message names at most."""
+"""Maximum number of missed totals, or of classes, that a message names."""
 
 AT_CHANCE = 0.15
-"""From this p-value on the labels do not show that the tree is better than chance.
+"""From this p-value on, the labels do not show that the tree is better than chance.
 
 In `bench/chance.py` it separates noise from tables with signal."""
 
 
 def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
-    """What a fit with totals did not reach, the gravest first."""
+    """Goals that a fit with totals missed, the most serious first."""
     return (
         *interruption(certificate),
         *cut_off(certificate),
@@ -280,7 +280,7 @@ def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[N
 
 
 def interruption(certificate: Claim) -> tuple[Notice, ...]:
-    """That somebody stopped the fit."""
+    """A notice if the user stopped the fit."""
     if certificate.ended != INTERRUPTED:
         return ()
     seconds = duration(certificate.seconds)
@@ -290,7 +290,7 @@ def interruption(certificate: Claim) -> tuple[Notice, ...]:
 
 
 def at_chance(certificate: Claim) -> tuple[Notice, ...]:
-    """That the features seem to say nothing about the classes."""
+    """A notice if the features seem to say nothing about the classes."""
     if certificate.chance is None or certificate.chance < AT_CHANCE:
         return ()
     return (
@@ -304,7 +304,7 @@ def at_chance(certificate: Claim) -> tuple[Notice, ...]:
 
 
 def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int]) -> tuple[Notice, ...]:
-    """The classes that have fewer labels than it takes to recognise them, all in one sentence."""
+    """A notice about the classes with too few labels to recognise them, all in one sentence."""
     few = [c for c in among if certificate.labels[c] < FEW_LABELS]
     if not few:
         return ()
@@ -313,7 +313,7 @@ def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int])
 
 
 def _labeled_classes(certificate: Certificate) -> list[int]:
-    """The classes that have labels, and rows or a total above 0."""
+    """The classes with labels and with rows or a positive total."""
     put, known = certificate.assigned, certificate.totals
     return [
         c for c in range(len(certificate.labels)) if c not in certificate.classes_without_label and (put[c] or known[c])
@@ -321,13 +321,13 @@ def _labeled_classes(certificate: Certificate) -> list[int]:
 
 
 def _named(classes: Sequence[str]) -> str:
-    """Classes in a sentence, only the first ones if they are many."""
+    """List classes in a sentence, only the first ones if there are many."""
     n_more = len(classes) - NAMED
     return listed([*classes[:NAMED], *([plural(n_more, "other class", "other classes")] if n_more > 0 else [])])
 
 
 def cut_off(certificate: Claim) -> tuple[Notice, ...]:
-    """That the time limit cut the fit off: a longer one may lead to another tree."""
+    """A notice if the time limit cut the fit: a longer limit may give another tree."""
     if certificate.ended != TIME_LIMIT:
         return ()
     if certificate.proved_best:
@@ -341,7 +341,7 @@ def cut_off(certificate: Claim) -> tuple[Notice, ...]:
 
 
 def _not_counted(certificate: Certificate) -> tuple[Notice, ...]:
-    """That the time ended before all rows were counted."""
+    """A notice if time ran out before all rows were counted."""
     if certificate.counted or certificate.n_register is None:
         return ()
     return (
@@ -358,7 +358,7 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Not
         return ()
     missed = [cell for cell in certificate.cells if not cell.is_met(certificate.unit)]
     if missed and all(cell.is_aim and abs(cell.excess) <= cell.se for cell in missed):
-        return ()  # An estimate is no more exact than that.
+        return ()  # An estimate is not more precise than that.
     what = "totals" if certificate.cells else "total"
     finding = f"The tree misses the {what} by {certificate.off}{_where(certificate, classes)}"
     if certificate.xi <= certificate.least_xi:
@@ -375,7 +375,7 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Not
 
 
 def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
-    """By which class the total is exceeded most."""
+    """The class whose total is exceeded most, in words."""
     if certificate.cells:
         return _worst_cells(certificate, classes)
     excess = [put - known for put, known in zip(certificate.assigned, certificate.totals, strict=True)]
@@ -387,7 +387,7 @@ def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
 
 
 def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
-    """The cells that are missed most, with what is known of them."""
+    """The cells that are missed most, with their known totals, in words."""
     missed = [cell for cell in certificate.cells if not cell.is_met(certificate.unit)]
     worst = sorted(missed, key=lambda cell: -abs(cell.excess))[:NAMED]
     described = [
@@ -399,7 +399,7 @@ def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
 
 
 def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
-    """The classes whose number of rows is left to the fit, or that get no row although their totals allow some."""
+    """A notice about classes whose number of rows is left to the fit, or that get none although totals allow some."""
     if len(still_open := _open_classes(certificate)) > 1:
         rows = [f"class {classes[c]!r} ({plural(certificate.assigned[c], 'row')})" for c in still_open]
         finding = f"The totals do not say how many rows belong to {_named(rows)}, so the fit decides"
@@ -416,7 +416,7 @@ def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Noti
 
 
 def _open_classes(certificate: Certificate) -> list[int]:
-    """The classes of which every margin has a domain that may have none or nothing but rows of this class."""
+    """The classes that may have any number of rows in some domain of every margin."""
     size: dict[tuple[str, str], float] = defaultdict(float)
     for cell in certificate.cells:
         size[cell.margin, cell.domain] += cell.assigned
@@ -431,7 +431,7 @@ def _open_classes(certificate: Certificate) -> list[int]:
 
 
 def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
-    """The classes that no label shows, if there should be or are rows of them."""
+    """A notice about classes without labels that have, or should have, rows."""
     support = "the total" if certificate.guide_weight is None else "the total and the guide"
     return tuple(
         Notice(
@@ -447,20 +447,20 @@ def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tupl
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """The part that certificates of P2 and OCT-H share.
+    """The common part of the certificates of P2 and OCT-H.
 
     Parameters
     ----------
     objective : float
-        Cost of the tree, evaluated from its hyperplanes on the rows.
+        Cost of the tree, recomputed from its hyperplanes.
     lower_bound : float
         No feasible tree costs less.
     feasible : bool
         Whether the tree satisfies every constraint of the model within the stated tolerances.
     bound_source : str
-        Where the lower bound comes from.
+        Source of the lower bound.
     min_margin : float
-        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+        Minimum of the distances of rows from hyperplanes that the model bounds from below, in units of omega.
     seconds : float
         Wall-clock seconds until the tree was final.
     history : tuple of Moment
@@ -468,10 +468,10 @@ class Claim(ABC):
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted".
     labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count.
+        Number of labels per class; labeled rows of weight 0 do not count.
     chance : float or None
-        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
-        out from forests; None if it was not tested.
+        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
+        held-out labels; None if it was not tested.
     """
 
     objective: float
@@ -498,22 +498,22 @@ class Claim(ABC):
     @property
     def proved(self) -> bool:
         """Whether the tree is feasible and its cost meets the lower bound."""
-        # A bound above the cost of a feasible tree is false, and proves nothing.
+        # A bound above the cost of a feasible tree is wrong, and proves nothing.
         return self.feasible and abs(self.objective - self.lower_bound) <= self.tolerance
 
     @property
     def proved_by(self) -> str | None:
-        """Where the lower bound that the cost meets comes from; None if nothing is proved."""
+        """Source of the lower bound that the cost meets; None if nothing is proved."""
         return self.bound_source if self.proved else None
 
     @property
     def minimised(self) -> tuple[float, float]:
-        """What the fit minimised, and a lower bound of it."""
+        """The cost that the fit minimised, and its lower bound."""
         return self.objective, self.lower_bound
 
     @property
     def proved_best(self) -> bool:
-        """Whether it is proved that no tree is better by what the fit minimised."""
+        """Whether it is proved that no tree is better in the cost that the fit minimised."""
         return self.proved
 
     @property
@@ -523,25 +523,25 @@ class Claim(ABC):
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether the fit has a result: it ended by itself or by its limit, or it was interrupted with a tree in hand.
+        """Whether the fit has a result: it was not interrupted, or it had already found a tree with splits.
 
-        Every fit begins with trees without splits. They cost more than any tree with splits that it keeps, or it would
-        not keep that one. So an interrupted fit whose tree has no splits has found nothing yet.
+        Every fit starts with trees without splits, and keeps a tree with splits only if it costs less. So an
+        interrupted fit whose tree has no splits has found nothing yet.
         """
         return self.ended != INTERRUPTED or self.has_splits
 
     def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
-        """Say what the fit did not reach, which its user should know.
+        """List what the fit did not achieve and the user should know.
 
         Parameters
         ----------
         classes : sequence
-            The class labels in their order, to name them.
+            The class labels in order.
 
         Returns
         -------
         tuple of Notice
-            The gravest first; empty if there are none.
+            The most serious first; empty if there are none.
         """
         return (
             *interruption(self),
@@ -558,12 +558,12 @@ def labels_of(problem: Problem) -> tuple[int, ...]:
 
 
 MINOR_MISS = 0.005
-"""A total that is missed by a smaller share of the rows does not cause a warning."""
+"""A total missed by a smaller share of the rows causes no warning."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InRows:
-    """The first part of a certificate: what the tree does with the rows. `Certificate` documents the fields."""
+    """The first part of a certificate: errors, totals and size, in rows. `Certificate` documents the fields."""
 
     xi: float
     n_labeled: int
@@ -587,7 +587,7 @@ class InRows:
 
     @property
     def known_cells(self) -> tuple[Cell, ...]:
-        """All totals with what the tree puts there."""
+        """All totals, with the rows that the tree assigns to them."""
         if self.cells:
             return self.cells
         return tuple(
@@ -597,7 +597,7 @@ class InRows:
 
     @property
     def off(self) -> str:
-        """By how much the totals are missed, in words."""
+        """The amount by which the totals are missed, in words."""
         share = f"{amount(100 * self.share_off, 2)} %"
         if self.unit == 1:
             return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
@@ -624,7 +624,7 @@ class InRows:
 
     @property
     def misses_at_any_price(self) -> bool:
-        """Whether the totals are missed although the fit had to meet them at any price."""
+        """Whether the totals are missed although the fit was to meet them at any price."""
         is_missed = self.evidence_cost is not None and self.xi > 0
         return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
 
@@ -641,7 +641,7 @@ class InRows:
 
 @dataclass(frozen=True, kw_only=True)
 class InP2(Claim):
-    """The second part of a certificate: what the tree costs in P2. `Certificate` documents the fields."""
+    """The second part of a certificate: the tree's cost in P2. `Certificate` documents the fields."""
 
     leaf_error: float
     n_margin_violations: int
@@ -652,7 +652,7 @@ class InP2(Claim):
 
     @property
     def proved_for_any_features(self) -> bool:
-        """Whether no tree costs less, even one whose splits use more features than the P2 that was solved allows."""
+        """Whether no tree costs less, even with more features per split than the solved P2 allows."""
         if self.max_features_per_split is None:
             return self.proved
         bound = self.uncapped_lower_bound
@@ -661,7 +661,7 @@ class InP2(Claim):
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate(InRows, InP2):
-    """What is known about a tree, in two parts: what it does in rows, and what it costs in the paper's P2.
+    """What is known about a tree, in two parts: its errors and totals in rows, and its cost in the paper's P2.
 
     ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` refer to P2, with or without a guide.
     ``ended``, ``minimised`` and ``proved_best`` refer to the model that was fitted.
@@ -710,9 +710,9 @@ class Certificate(InRows, InP2):
     n_against_guide : int or None
         Unlabeled rows whose class differs from the guide's most likely class; None without a guide.
     n_splits : int
-        Splits that decide something.
+        Number of splits that separate rows.
     n_terms : int
-        Columns in these splits, summed over the splits.
+        Number of columns in these splits, summed over the splits.
     totals, assigned : tuple of float
         Per class, the known total of unlabeled rows and the rows that the tree assigns; with weights, sums of weights.
         A total that is not known exactly appears as the midpoint of its bounds.
@@ -761,14 +761,14 @@ class Certificate(InRows, InP2):
 
     @property
     def minimised(self) -> tuple[float, float]:
-        """What the fit minimised and its lower bound: P2's cost, or the cost in rows."""
+        """The cost that the fit minimised, in P2 or in rows, and its lower bound."""
         if self.model == EVIDENCE and self.evidence_cost is not None:
             return self.evidence_cost, self.evidence_bound or 0.0
         return self.objective, self.lower_bound
 
     @property
     def proved_best(self) -> bool:
-        """Whether no tree of its kind, see ``proved_among``, is better by what the fit minimised."""
+        """Whether no tree of its kind, see ``proved_among``, is better in the cost that the fit minimised."""
         cost, bound = self.minimised
         if self.model == EVIDENCE:
             # The evidence model has no margins, so a tree need not be feasible for P2, and it counts rows, not weights.
@@ -817,7 +817,7 @@ class Certificate(InRows, InP2):
 def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: ObliqueTree | None = None) -> Certificate:
     """Certify a tree from its hyperplanes, on the rows as the user gave them and in the user's units.
 
-    ``rules`` is the tree as people read it, whose splits and terms are counted; the tree itself if it is None.
+    ``rules`` is the tree as users read it, whose splits and terms are counted; the tree itself if None.
     """
     guide, most, unit = prepared.given.guide, prepared.most_features, prepared.given.unit
     size = TreeSize.of_tree(tree if rules is None else rules, prepared.given.features)
@@ -853,7 +853,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
 
 
 def _in_rows(assignment: Assignment) -> dict[str, Any]:
-    """What a tree does with the rows of a problem, counted with their multiplicities."""
+    """The fields of `InRows` for the rows of a problem, counted with their multiplicities."""
     problem, guide = assignment.problem, assignment.problem.guide
     n_rows, m_rows = problem.labeled_multiplicity, problem.unlabeled_multiplicity
     labeled = np.bincount(problem.labels, weights=n_rows, minlength=problem.n_classes)
@@ -883,30 +883,30 @@ class OCTHCertificate(Claim):
     Parameters
     ----------
     objective : float
-        Cost of the tree, evaluated from its hyperplanes on the rows.
+        Cost of the tree, recomputed from its hyperplanes.
     lower_bound : float
         No feasible tree costs less.
     feasible : bool
         Whether the tree satisfies every constraint of the model within the stated tolerances.
     bound_source : str
-        Where the lower bound comes from.
+        Source of the lower bound.
     min_margin : float
-        Least distance of a row from a hyperplane, in units of omega, that the model bounds from below.
+        Minimum of the distances of rows from hyperplanes that the model bounds from below, in units of omega.
     seconds : float
         Wall-clock seconds until the tree was final.
     history : tuple of Moment
         Best cost and lower bound over time.
     n_errors : int
-        Labeled rows that the tree misclassifies.
+        Number of misclassified labeled rows.
     n_coefficients : int
-        Coefficients other than 0.
+        Number of nonzero coefficients.
     ended : str
         Why the fit ended: "proved", "converged", "time limit" or "interrupted".
     labels : tuple of int
-        Labels of each class; a labeled row of weight 0 does not count.
+        Number of labels per class; labeled rows of weight 0 do not count.
     chance : float or None
-        The p-value of the hypothesis that the features say nothing about the classes, tested on labels that were held
-        out from forests; None if it was not tested.
+        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
+        held-out labels; None if it was not tested.
     """
 
     n_errors: int
@@ -931,7 +931,7 @@ def certify_octh(
 ) -> OCTHCertificate:
     """Certify a tree for OCT-H from its hyperplanes and leaf classes, in the units in which it will predict.
 
-    ``scaling`` is the map to [0, 1], in which |a|_1 and |b| are bounded; None if the features are already there.
+    ``scaling`` maps the features to [0, 1], where |a|_1 and |b| are bounded; None if they are already scaled.
     """
     model = tree if scaling is None else scaling.to_model(tree)
     wrong = tree.predict(problem.X_labeled) != problem.labels
@@ -962,6 +962,6 @@ def certify_octh(
 
 
 def _octh_margin(problem: Problem, tree: ObliqueTree) -> float:
-    """Least distance of a row from the hyperplanes on its own path; OCT-H bounds no others."""
+    """Minimum distance of a row from the hyperplanes on its own path; OCT-H bounds no others."""
     all_nodes = np.ones(tree.topology.n_branches, dtype=bool)
     return float(tree.path_distances(problem.X_labeled, all_nodes).min())

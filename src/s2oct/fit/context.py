@@ -1,4 +1,4 @@
-"""What a fit may use, whom it informs, which guide it asks, and what all its parts share."""
+"""The budget of a fit, its listeners, its guide, and the context that all its parts share."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES =
     "searching and solving",
     "looking for other trees of this cost",
 )
-"""The parts of a fit. Most fits have only some of them, and the strategy decides on their order."""
+"""The stages of a fit. Most fits have only some of them, and the strategy determines their order."""
 
 
 class Listener(Protocol):
     """Receives stage, cost and bound updates. Methods are called from any thread of the fit and must be quick.
 
-    A listener with a method ``found(tree)`` also receives every tree that is better than all before, in the user's
-    units; its numbers are not short yet.
+    A listener with a method ``found(tree)`` also receives every new best tree, in the user's units and before
+    rounding.
     """
 
     def stage(self, name: str) -> None:
-        """The fit has begun another part of its work, one of `STAGES`."""
+        """The fit has started another stage, one of `STAGES`."""
 
     def progress(self, moment: Moment) -> None:
         """The best cost fell, or the lower bound rose."""
@@ -43,14 +43,14 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Listeners:
-    """Passes every update on to all listeners, and trees after ``convert`` has put them into the user's units."""
+    """Passes every update on to all listeners; ``convert`` puts trees into the user's units first."""
 
     listeners: tuple[Listener, ...] = ()
     convert: Callable[[ObliqueTree], ObliqueTree] = lambda tree: tree
 
     @classmethod
     def of(cls, listener: Listener | None) -> Listeners:
-        """Those that a caller passes as one."""
+        """Wrap the listener that a caller passes, if any."""
         if isinstance(listener, Listeners):
             return listener
         return cls(() if listener is None else (listener,))
@@ -71,19 +71,19 @@ class Listeners:
         return any(hasattr(listener, "found") for listener in self.listeners)
 
     def found(self, tree: ObliqueTree) -> None:
-        """Pass on to those who receive trees."""
+        """Pass on to the listeners that receive trees."""
         for listener in self.listeners:
             if hasattr(listener, "found"):
                 listener.found(self.convert(tree))
 
 
 CHECK_SHARE = 0.05
-"""Share of the time limit that a check of the labels before the fit may take."""
+"""Maximum share of the time limit for a check of the labels before the fit."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a fit may use, for any model.
+    """Solver, time, threads and seed of a fit, for any model.
 
     Attributes
     ----------
@@ -103,26 +103,26 @@ class Budget:
     seed: int = 0
 
     def for_checks(self, stop: Stop) -> Deadline:
-        """The deadline of a check that begins now."""
+        """The deadline of a check that starts now."""
         return Deadline.after(CHECK_SHARE * self.time_limit, stop)
 
 
 @dataclass(frozen=True, eq=False)
 class FitContext:
-    """What every part of one fit shares.
+    """The objects that all parts of one fit share.
 
     Attributes
     ----------
     budget : Budget
-        What the fit may use.
+        Solver, time, threads and seed.
     solver : Solver or None
-        The solver that the budget names, loaded.
+        The loaded solver that the budget names.
     clock : Clock
-        When the fit began, how long it may take, and whether it was asked to stop.
+        Start and time limit of the fit, and whether it was asked to stop.
     listener : Listeners
-        Is informed about the progress of the fit.
+        Receives stage, cost and bound updates.
     notices : list of str
-        Sentences for the user from any part of the fit. The caller of the fit decides how to show them.
+        Messages for the user from any part of the fit. The caller decides how to show them.
     """
 
     budget: Budget
@@ -133,7 +133,7 @@ class FitContext:
 
 
 GUIDE_PATIENCE = 0.8
-"""Share of the time that is left for which a fit waits for its guide: the rest is for a tree without it."""
+"""Share of the remaining time for which a fit waits for its guide: the rest is for a tree without it."""
 
 GUIDE_RUNS_ON = (
     "The guide did not end with the fit and still runs in the background: compiled code cannot be ended from outside. "
@@ -143,22 +143,22 @@ GUIDE_RUNS_ON = (
 
 @dataclass(frozen=True, eq=False)
 class Guidance:
-    """The guide that is asked about the unlabeled rows, and how its answer is used.
+    """The guide for the unlabeled rows, and how its probabilities are used.
 
     Attributes
     ----------
     ask : callable
-        Takes the deadline after which the fit goes on without the guide. Returns the guide's `Advice`, or None if there
-        is no answer by the deadline.
+        Takes the deadline after which the fit continues without the guide. Returns the guide's `Advice`, or None if
+        the guide does not finish by the deadline.
     weight : float
-        What an unlabeled row of which the guide is sure counts against a labeled one. With 0 the guide only chooses
-        among the trees of least cost in P2.
+        Weight of an unlabeled row about which the guide is certain, relative to a labeled row. With 0, the guide only
+        chooses between trees of minimum cost in P2.
     spec : EvidenceSpec
-        What the user chose about trees of the evidence model.
+        The user's choices about trees of the evidence model.
     is_busy : callable
-        Whether the guide still runs although the fit no longer waits for it.
+        Whether the guide is still running although the fit no longer waits for it.
     effort : SearchParams
-        How hard the search for a tree tries.
+        Effort of the search for a tree.
     """
 
     ask: Callable[[Deadline], Advice | None]
@@ -168,16 +168,16 @@ class Guidance:
     effort: SearchParams = field(default_factory=SearchParams)
 
     def advised(self, prepared: Prepared, advice: Advice) -> Prepared:
-        """The problem with the guide's answer."""
+        """Return the problem with the guide's advice."""
         return prepared.guided_by(Guide.from_probabilities(advice.probabilities, self.weight))
 
     def evidence(self, problem: Problem, topology: Topology) -> Evidence:
-        """What classes cost the rows of a problem that has the guide's answer."""
+        """Return the evidence of a problem that has the guide's advice."""
         return Evidence.of(problem, topology, self.weight, self.spec.total_price)
 
 
 def advice_in_time(guidance: Guidance, context: FitContext) -> Advice | None:
-    """Ask the guide about the unlabeled rows; None, with a notice, if the fit has to end before it answers."""
+    """Ask the guide about the unlabeled rows; return None, and add a notice, if it does not finish in time."""
     context.listener.stage(ASKING_GUIDE)
     clock = context.clock
     patience = GUIDE_PATIENCE * clock.seconds_left

@@ -20,13 +20,13 @@ from s2oct.trees.rounding import as_rules
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 
-# The best tree and the lower bound so far. Search and solver hand in trees and bounds here.
+# The best tree and the lower bound so far. Search and solver report trees and bounds here.
 
 WORTH_NOTING = 1e-9
 """A bound must rise by this much to count: solvers report rounding errors as progress."""
 
 Assess = Callable[[ObliqueTree], tuple[ObliqueTree, float] | None]
-"""Checks a tree from scratch: the tree as it will be kept and its cost, or None if it is not feasible."""
+"""Evaluates a tree from scratch: returns the tree as it will be kept and its cost, or None if it is not feasible."""
 
 
 class Incumbent:
@@ -39,9 +39,9 @@ class Incumbent:
     assess : callable
         Evaluates every tree that is offered.
     opening : Bound
-        The lower bound to begin with.
+        The initial lower bound.
     listener : Listener, optional
-        Is informed about every improvement.
+        Receives every improvement.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Incumbent:
         self._lock = threading.Lock()
 
     def offer(self, tree: ObliqueTree) -> bool:
-        """Hand in a tree; it is evaluated here, and kept if it is feasible and cheaper than the best."""
+        """Evaluate a tree, and keep it if it is feasible and cheaper than the best; return whether it was kept."""
         found = self._assess(tree)
         if found is None:
             return False
@@ -67,8 +67,8 @@ class Incumbent:
             if cost >= self.best_cost:
                 return False
             if cost < self.bound.value - DECIDED_TOLERANCE:
-                # A checked tree refutes the bound, so its source is no longer trusted. The bound changes before the
-                # cost: other threads read both without the lock, and must not take them for a proof.
+                # An evaluated tree refutes the bound, so its source is no longer trusted. The bound changes before the
+                # cost: other threads read both without the lock, and must not mistake them for a proof.
                 self._refuted.add(self.bound.source)
                 self.bound = self._opening
             self.best, self.best_cost = kept, cost
@@ -78,7 +78,7 @@ class Incumbent:
             return True
 
     def raise_bound(self, value: float, source: str) -> None:
-        """Report a lower bound. A bound above the cost of a checked tree is false, and is ignored."""
+        """Report a lower bound. A bound above the cost of an evaluated tree is wrong, and is ignored."""
         with self._lock:
             if source in self._refuted:
                 return
@@ -88,7 +88,7 @@ class Incumbent:
 
     @property
     def winner(self) -> ObliqueTree:
-        """The best tree. It exists once a constant tree was offered, which is always feasible."""
+        """The best tree. It exists once a constant tree has been offered, which is always feasible."""
         if self.best is None:
             raise RuntimeError("No feasible tree was offered.")
         return self.best
@@ -105,7 +105,7 @@ class Incumbent:
 
     @property
     def ending(self) -> str:
-        """Why the fit ends, if it ends now."""
+        """The reason for the end of the fit, if it ended now."""
         if self.is_decided:
             return PROVED
         if self.clock.stopped():
@@ -118,20 +118,20 @@ class Incumbent:
         self._listener.progress(moment)
 
 
-# Other trees that cost no more than the fitted tree, and how far they agree with it.
+# Other trees that cost no more than the fitted tree, and their agreement with it.
 
 POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
-"""Most trees of equal cost to look for, most rounds for that, and fewest trees whose agreement proves something."""
+"""Maximum number of trees in the pool and of rounds, and minimum number of trees for a meaningful stability."""
 
 POOL_SECONDS = 0.05, 2.0
-"""Least seconds for the pool, without and with a guide; if the fit took longer, as long as the fit."""
+"""Minimum seconds for the pool, without and with a guide; if the fit took longer, the seconds of the fit."""
 
 LONGEST_POOL, FRUITLESS_ROUNDS = 5.0, 10
-"""Most seconds for the pool, and most rounds in a row that find nothing: the tree is there, and its user waits."""
+"""Maximum seconds for the pool, and maximum number of fruitless rounds in a row: the user is waiting for the tree."""
 
 
 def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
-    """Trees that cost no more than this one in P2, each from its own start and without the guide."""
+    """Find trees that cost no more than this one in P2, each from its own start and without the guide."""
     clock, seed = context.clock, context.budget.seed + 1
     if clock.is_over:
         return []
@@ -156,7 +156,7 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
 
 
 def distinct(trees: Iterable[ObliqueTree], rows: FloatArray, fitted: ObliqueTree) -> tuple[ObliqueTree, ...]:
-    """The trees that give some row another class than the fitted tree and than all trees before them, as rules."""
+    """The trees whose predictions differ from those of the fitted tree and of all trees before them, as rules."""
     seen: list[IntArray] = [fitted.predict(rows)]
     kept = []
     for tree in trees:
@@ -168,12 +168,12 @@ def distinct(trees: Iterable[ObliqueTree], rows: FloatArray, fitted: ObliqueTree
 
 
 def all_starts_agree(ended: str, *, weighed: bool) -> bool:
-    """Whether no other tree means that there is none from any start: the evidence model was searched to its end."""
+    """Whether finding no other tree means that there is none: the search of the evidence model ran to its end."""
     return weighed and ended not in (INTERRUPTED, TIME_LIMIT)
 
 
 def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
-    """Why little or nothing is known of how other trees agree; empty if enough of them were found."""
+    """Explain why the stability is uncertain or unknown; empty if enough other trees were found."""
     if n_found >= LEAST_POOL:
         return ""
     which = "as good" if weighed else "of no higher cost"
@@ -193,7 +193,7 @@ def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
 
 
 def agreement(prepared: Prepared, tree: ObliqueTree, others: list[ObliqueTree]) -> FloatArray:
-    """For every unlabeled row the share of other trees that agree with a tree in the user's units; NaN without any."""
+    """Share of other trees that agree with a tree in the user's units, per unlabeled row; NaN without other trees."""
     rows = prepared.given.X_unlabeled
     if not others:
         return np.full(len(rows), np.nan)

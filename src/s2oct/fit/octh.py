@@ -43,16 +43,16 @@ from s2oct.trees.tree import ObliqueTree
 SMALL_PARTS = "small parts of the rows that HiGHS solved"
 
 MOST_ROWS = 24
-"""Rows of a part beyond which HiGHS takes too long."""
+"""Maximum number of rows per part; with more, HiGHS takes too long."""
 
 _WHOLE = 1e-4
-"""A solver's bound this much above a whole number of errors counts as that number."""
+"""A solver's bound that exceeds a whole number of errors by at most this much counts as that number."""
 
 
 def raise_bound_by_parts(
     problem: Problem, topology: Topology, spec: OcthSpec, incumbent: Incumbent, deadline: Deadline
 ) -> None:
-    """Add up the least errors of disjoint parts, and report the sum after each part."""
+    """Sum the minimum errors of disjoint parts, and report the sum after each part."""
     n_part = part_size(problem.n_features, topology)
     if n_part > MOST_ROWS or separable_width(spec.mu) <= 0:
         return
@@ -68,12 +68,12 @@ def raise_bound_by_parts(
 
 
 def part_size(n_features: int, topology: Topology) -> int:
-    """Rows of a part. With fewer, in general position, every split can be given as many rows as it can always part."""
+    """Rows per part. In smaller parts, in general position, every split gets few enough rows to separate any labels."""
     return (n_features + 1) * topology.n_branches + 2
 
 
 def _merged(problem: Problem, spec: OcthSpec, counts: FloatArray) -> Problem:
-    """One row for each group that has a largest class, with its lead as multiplicity."""
+    """One row for each group with a unique largest class, whose lead is the multiplicity."""
     group = inseparable_rows(problem, spec.mu)
     _, first = np.unique(group, return_index=True)
     ordered = np.sort(counts, axis=1)
@@ -89,7 +89,7 @@ def _merged(problem: Problem, spec: OcthSpec, counts: FloatArray) -> Problem:
 
 
 def _parts(problem: Problem, n_part: int) -> Iterator[IntArray]:
-    """Disjoint sets of rows: a row, the nearest ones of its class and as many of the others."""
+    """Yield disjoint sets of rows: a row, the nearest rows of its class, and about as many nearest rows of others."""
     free = np.ones(problem.n_labeled, dtype=bool)
     distance_to_others = [
         np.abs(problem.X_labeled[problem.labels != label] - row).max(axis=1).min(initial=np.inf)
@@ -120,7 +120,7 @@ def _least_errors(
         labels=problem.labels[part],
         labeled_multiplicity=problem.labeled_multiplicity[part],
     )
-    # A certificate lets rows be a little nearer than mu, so the bound must, too.
+    # A certificate allows rows slightly nearer than mu, so the bound must allow them as well.
     relaxed = OcthSpec(min_leaf=1, mu=separable_width(spec.mu))
     try:
         bound = bound_small(incumbent, build_octh(some, topology, relaxed), deadline)
@@ -132,11 +132,11 @@ def _least_errors(
 # From labeled rows to a certified tree of OCT-H, the supervised baseline.
 
 PRICED_ROUNDS = 30
-"""Rounds of search where coefficients have a price: the annealing ignores this price, and only provides starts."""
+"""Rounds of search if coefficients have a price: annealing ignores this price, and only provides starts."""
 
 FEW_ROWS, HEAD_START = 50, 0.5
-"""With more labeled rows than this the search runs alone for this share of the time limit: HiGHS proves little of them
-that counting does not prove."""
+"""With more labeled rows than this, the search runs alone for this share of the time limit: HiGHS then proves little
+that counting does not."""
 
 PARTS_SHARE = 0.3
 """Seconds for bounds from parts of the rows, per second of this head start."""
@@ -163,14 +163,16 @@ def train_octh(
     spent: float = 0.0,
 ) -> TrainedOcth:
     """Fit a tree to OCT-H over the labeled rows; all rows are used for scaling. See `s2oct.fit.training.train`."""
+    # 1. Scale the features to [0, 1], where OCT-H bounds its coefficients. Reserve time for the steps after the search.
     context = open_context(budget, stop, listener, spent)
     scaling = Scaling.unit(problem.X)
     scaled = scaling.scale_problem(problem)
     context = with_reserve(context)
     depth = paper_depth(problem.n_rows) if depth is None else depth
-    # The topology refuses a depth beyond reason; 2 to its power would not end before.
+    # The topology rejects an excessive depth; computing 2 to that power first would not finish.
     topology = Topology(depth, min(problem.n_classes, 2 ** min(depth, MAX_DEPTH)))
 
+    # 2. Open with a feasible tree, which has no splits, and a bound from counting: every fit then has a result.
     def assess(tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
         claim = certify_octh(scaled, tree, spec, FitRecord(NOT_NEGATIVE, 0.0, ""))
         return (tree, claim.objective) if claim.feasible else None
@@ -179,6 +181,8 @@ def train_octh(
     incumbent.offer(with_majority_classes(scaled, ObliqueTree.constant(topology, problem.n_features, right=True)))
     bound = counting_bound(scaled, topology, spec)
     incumbent.raise_bound(bound.value, bound.source)
+    # 3. Define the search: starts first, then rounds of moves. Bounds from parts of the rows follow, because no tree
+    #    depends on them.
     search = OcthSearch(scaled, topology, spec, budget.seed)
 
     def explore(first_round: int, seconds: float) -> int:
@@ -194,19 +198,21 @@ def train_octh(
             incumbent.offer(search.run_round(number, incumbent.best, until))
             number += 1
         if first_round == 0 and context.solver is not None and not incumbent.is_over:
-            # These bounds end after their share of the time as a rule, and no tree depends on them.
+            # These bounds usually use all of their time. That does not count as a cut: no tree depends on them.
             until = context.clock.anew().deadline(PARTS_SHARE * seconds)
             raise_bound_by_parts(scaled, topology, spec, incumbent, until)
         return number
 
+    # 4. Run search and solver on one incumbent. With many rows a solver proves little, so it joins later.
     head_start = HEAD_START if scaled.n_labeled > FEW_ROWS else SHORT_HEAD_START
     Portfolio(context, incumbent, explore, _formulation(scaled, topology, spec), head_start).run()
+    # 5. Certify the tree in the user's units, in which it predicts, and compare its errors with those of CART.
     trained = _trained(problem, spec, scaling, incumbent, context)
     return _beside_cart(trained, search, context)
 
 
 def _beside_cart(trained: TrainedOcth, search: OcthSearch, context: FitContext) -> TrainedOcth:
-    """The same, with a notice if CART has fewer errors: its splits need no gaps."""
+    """Add a notice if CART has fewer errors, because its splits need no minimum distance."""
     found, spec = trained.certificate, search.spec
     if spec.complexity > 0 or found.proved or context.clock.stopped() or found.n_errors <= search.cart_errors:
         return trained
@@ -234,6 +240,6 @@ def _trained(
     record = FitRecord(incumbent.bound, context.clock.elapsed, incumbent.ending, tuple(incumbent.history))
     certificate = certify_octh(problem, tree, spec, record, scaling=scaling)
     if certificate.ended == PROVED and not certificate.proved:
-        # In the user's units a sum was rounded otherwise.
+        # Sums are rounded differently in the user's units.
         certificate = replace(certificate, ended=CONVERGED)
     return TrainedOcth(tree, certificate, scaling, tuple(context.notices))

@@ -20,13 +20,13 @@ from s2oct.solvers.worker import require_memory
 from s2oct.stopping import Deadline
 from s2oct.trees.tree import ObliqueTree
 
-# Rounds of search until a deadline. Every tree that becomes the best is refitted.
+# Rounds of search until a deadline. Every new best tree is refitted.
 
 IMPROVEMENT_SHARE = 0.05
-"""Share of the time limit (and at least a second) that refitting one leading tree may take."""
+"""Maximum share of the time limit for refitting one new best tree; at least a second is allowed."""
 
 WORTH_SHARE = 0.01
-"""A search that ends by itself goes on only if a tree is cheaper by at least this share."""
+"""A search with `patience` counts a tree as better only if it is cheaper by at least this share."""
 
 
 @dataclass(eq=False)
@@ -40,15 +40,15 @@ class Exploration:
     incumbent : Incumbent
         Receives every tree found.
     improve : callable
-        Refits a leading tree that is not yet proved optimal, until a deadline.
+        Refits a new best tree that is not yet proved optimal, until a deadline.
     seed : int
         Seed of all rounds.
     n_jobs : int
-        Rounds to run at a time through joblib, on the configured backend.
+        Number of rounds to run in parallel through joblib, on the configured backend.
     patience : int, optional
         Rounds without a better tree after which to stop.
     worth : float
-        By how much a tree must be cheaper to count as better for `patience`; at least by `WORTH_SHARE` of its cost.
+        Minimum improvement that counts as better for `patience`; at least `WORTH_SHARE` of the cost.
     """
 
     instance: Instance
@@ -59,10 +59,10 @@ class Exploration:
     patience: int | None = None
     worth: float = 0.0
     descents_lead: bool = field(default=False, init=False)
-    """Whether the last round that found a better tree was one of descents: then most turns are theirs."""
+    """Whether the last round that found a better tree used descents: most rounds then do."""
 
     def run(self, first_round: int = 0, seconds: float = float("inf"), max_rounds: int | None = None) -> int:
-        """Run rounds until nothing is left to do, the seconds are spent or enough rounds are run.
+        """Run rounds until the fit is over, the seconds are spent, or enough rounds have run.
 
         Returns the number of the next round.
         """
@@ -70,7 +70,7 @@ class Exploration:
         number = led = first_round
         to_beat = incumbent.best_cost
         while True:
-            # The clock comes last: a search that is done was not cut.
+            # Check the clock last: a search that has finished was not cut.
             if max_rounds is not None and number - first_round >= max_rounds:
                 break
             if self.patience is not None and number - led >= self.patience:
@@ -89,7 +89,7 @@ class Exploration:
         return number
 
     def _rounds(self, number: int, turns: list[bool], deadline: Deadline) -> list[list[ObliqueTree]]:
-        """The trees of one round for each turn."""
+        """Run one round for each turn, and return its trees."""
         best = self.incumbent.best
         if self.n_jobs == 1:
             return [run_round(self.instance, self.seed, number, deadline, best, by_descents=turns[0])]
@@ -98,12 +98,12 @@ class Exploration:
             delayed(run_round)(self.instance, self.seed, number + k, deadline, best, by_descents=by_descents)
             for k, by_descents in enumerate(turns)
         )
-        # Rounds in other processes cannot tell this one that they were cut.
+        # Rounds in other processes cannot report that they were cut.
         deadline.sooner(self.instance.step_seconds).allows(0.0)
         return found
 
     def _enter(self, tree: ObliqueTree, until: Deadline) -> bool:
-        """Offer a tree, and refit it while that makes a better one. Returns whether it was the best."""
+        """Offer a tree, and refit it while that improves it. Returns whether it became the best."""
         leads = False
         while self.incumbent.offer(tree):
             leads = True
@@ -115,33 +115,33 @@ class Exploration:
         return leads
 
 
-# Search and solver side by side: first the search alone, then both.
+# Search and solver in parallel: first the search alone, then both.
 
 HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
-"""Share of the time limit in which the search runs alone, and most seconds of it: most problems are solved by then."""
+"""Share of the time limit in which the search runs alone, and its maximum seconds: by then most problems are solved."""
 
 FINISH_SECONDS = 0.05
-"""Seconds that the solver does not get, for the steps from its last tree to the certificate."""
+"""Seconds reserved for the steps from the solver's last tree to the certificate."""
 
 Explore = Callable[[int, float], int]
-"""Runs search rounds from a given number on, for given seconds; returns the next number."""
+"""Runs search rounds, starting with a given number, for given seconds; returns the next number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Formulation:
-    """A model for a solver: how large it is, how to build it, and how trees become solutions and back."""
+    """A model for a solver: its size, how to build it, and how to convert trees to solutions and back."""
 
     size: ModelSize
     build: Callable[[], Milp]
     encode: Callable[[Milp, ObliqueTree], FloatArray]
     decode: Callable[[Milp, FloatArray], ObliqueTree]
     attainable: Callable[[float], float] = float
-    """The least cost that a tree can have if the model's objective is at least the given value."""
+    """The minimum cost of a tree if the model's objective is at least the given value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Portfolio:
-    """A search and, if the context has one, a solver that both improve one incumbent."""
+    """A search and, if the context has one, a solver, which improve the same incumbent."""
 
     context: FitContext
     incumbent: Incumbent
@@ -150,11 +150,11 @@ class Portfolio:
     head_start: float = HEAD_START
 
     def run(self) -> None:
-        """Run until there is nothing more to do. The best tree stays in the incumbent."""
+        """Run until the fit is over. The best tree stays in the incumbent."""
         incumbent, clock = self.incumbent, self.context.clock
         self.context.listener.stage(SEARCHING)
         alone = min(self.head_start * clock.limit, LONGEST_HEAD_START)
-        # The end of the head start cuts a round short, and that round is lost. So it ends only if a solver follows.
+        # The end of the head start cuts a round, whose work is lost. So the head start ends only if a solver follows.
         if self.context.solver is None or not self._is_worth_solving(clock.seconds_left - alone):
             self.explore(0, clock.seconds_left)
             return
@@ -174,11 +174,11 @@ class Portfolio:
             go_on()
 
     def _is_worth_solving(self, seconds: float) -> bool:
-        """Whether a solver does more with its model in that time than read it."""
+        """Whether a solver has time for more than reading the model."""
         return self.formulation.size.n_entries <= ENTRIES_PER_SECOND * seconds
 
     def solve(self, start: ObliqueTree | None, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Let the solver work until the time is over, while ``meanwhile`` runs in this thread."""
+        """Run the solver until the time is over, while ``meanwhile`` runs in this thread."""
         solver, budget, formulation = self.context.solver, self.context.budget, self.formulation
         assert solver is not None
         require_memory(formulation.size.n_bytes, f"The model for {solver.name}")
@@ -196,7 +196,7 @@ class Portfolio:
 
 
 def bound_small(incumbent: Incumbent, milp: Milp, deadline: Deadline) -> float:
-    """A lower bound on the objective of a small model, from HiGHS in one thread until a deadline."""
+    """Lower bound on the objective of a small model, from HiGHS in one thread until a deadline."""
     limits = Limits(max(deadline.seconds_left, 0.01))
     return solve_in_worker(load_solver("highs"), milp, limits=limits, watcher=_UntilOver(incumbent)).dual_bound
 
@@ -215,7 +215,7 @@ class _UntilOver(Unwatched):
 
 
 class _Exchange(_UntilOver):
-    """Hands a solver's trees and bounds to the incumbent, and the incumbent's better trees to the solver."""
+    """Passes the solver's trees and bounds to the incumbent, and the incumbent's better trees to the solver."""
 
     def __init__(
         self, incumbent: Incumbent, milp: Milp, formulation: Formulation, solver: str, known: ObliqueTree | None

@@ -1,4 +1,4 @@
-"""A register: a table with more rows than a fit looks at together, and the totals of its sample."""
+"""A register: a table with too many rows to fit at once, and the totals of its sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from s2oct.problem.totals import largest_remainder
 
 
 def sampled_targets(targets: Targets, rows: IntArray, sizes: FloatArray, *, is_weighted: bool) -> Targets:
-    """Totals of some of the unlabeled rows: each domain has its classes in the same shares.
+    """Scale the totals to some of the unlabeled rows: each domain keeps the shares of its classes.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def sampled_targets(targets: Targets, rows: IntArray, sizes: FloatArray, *, is_w
     rows : ndarray of int
         The rows of the sample among the unlabeled rows.
     sizes : ndarray of shape (m,)
-        What each unlabeled row counts.
+        Contribution of each unlabeled row to the totals.
     is_weighted : bool
-        Whether sizes are weights. Otherwise totals are rounded to whole rows, and bounds to wider ones.
+        Whether sizes are weights. Otherwise totals are rounded to whole rows, and bounds are rounded outwards.
     """
     return Targets(
         tuple(
@@ -48,7 +48,7 @@ def sampled_targets(targets: Targets, rows: IntArray, sizes: FloatArray, *, is_w
 def scaled_margin(
     margin: Margin, codes: IntArray, of_all: FloatArray, of_sample: FloatArray, *, is_weighted: bool
 ) -> Margin:
-    """A margin for a sample with these domains; the two sizes of each domain say what is in proportion."""
+    """Scale a margin to a sample with these domains, by the ratio of the two sizes of each domain."""
     factor = (of_sample / np.maximum(of_all, np.finfo(float).tiny))[:, None]
     low, high, value, se = (part * factor for part in (margin.low, margin.high, margin.value, margin.se))
     if not is_weighted:
@@ -61,45 +61,45 @@ def scaled_margin(
 
 
 def sizes_of_domains(margin: Margin, codes: IntArray, sizes: FloatArray) -> FloatArray:
-    """What the rows with these domains count, domain by domain."""
+    """Total size of the rows in each domain."""
     return np.bincount(codes, weights=sizes, minlength=margin.n_domains).astype(float)
 
 
 SAMPLE = 50_000
-"""Unlabeled rows in a sample. It misjudges a share by 0.2 percentage points, which the passes make good."""
+"""Unlabeled rows in a sample. Its shares have an error of 0.2 percentage points, which the passes correct."""
 
 SAMPLE_WEIGHTED = 15_000
-"""The same where rows have weights: a linear program lets the guide meet totals of weights, and its time grows faster
-than the rows: with 50,000 rows and three classes the guide takes most of a minute's limit on a shared core."""
+"""The same for rows with weights: the guide meets weighted totals by a linear program, whose time grows faster than the
+number of rows. With 50,000 rows and three classes, the guide takes most of a one-minute limit on a shared core."""
 
 SAMPLE_CELLS = 10_000_000
-"""Features times unlabeled rows in a sample, at most: guide and search take time for each cell."""
+"""Maximum of features times unlabeled rows in a sample: the time of guide and search grows with both."""
 
 
 @dataclass(frozen=True, eq=False)
 class Register:
-    """A table of which a sample is in memory and all other rows come in batches.
+    """A table with a sample in memory; all unlabeled rows come in batches.
 
     Attributes
     ----------
     batches : Batches
         All unlabeled rows.
     rows : ndarray of shape (n_sampled, p)
-        The sample in the order of the table: all labeled rows and some of the others.
+        The sample in table order: all labeled rows and some of the others.
     positions : ndarray of shape (n_sampled,)
-        Where they are in the table.
+        Positions of these rows in the table.
     known : Known
-        Labels, totals and weights of the sample; its totals are in proportion.
+        Labels, totals and weights of the sample; its totals are scaled down.
     doubts : tuple of str
-        What is doubtful about labels and totals of all rows, in sentences.
+        Doubts about labels and totals of all rows, in sentences.
     targets : Targets
         The totals of all unlabeled rows, in units of ``unit``, without the domains of the rows.
     n_unlabeled : int
-        How many unlabeled rows there are.
+        Number of unlabeled rows.
     unit : float
         Mean survey weight of an unlabeled row; 1 without weights.
     is_weighted : bool
-        Whether rows have survey weights that differ.
+        Whether rows have different survey weights.
     """
 
     batches: Batches
@@ -114,11 +114,11 @@ class Register:
 
     @classmethod
     def of_arrays(cls, rows: FloatArray, known: Known, seed: int, most: int | None = None) -> Register:
-        """A table in memory as a register; ``most`` unlabeled rows in the sample, `sample_size` if None."""
+        """Turn a table in memory into a register; ``most`` is the sample's unlabeled rows, `sample_size` if None."""
         labels, is_labeled, weights = known.labels, known.is_labeled, known.weights
         most = sample_size(rows.shape[1], is_weighted=weights is not None) if most is None else most
         positions = sampled_rows(is_labeled, seed, most)
-        # The rank among the unlabeled rows, which the domains of the totals go by.
+        # The rank among the unlabeled rows, which indexes the domains of the totals.
         ranks = np.searchsorted(np.flatnonzero(~is_labeled), positions[~is_labeled[positions]])
         sample = replace(
             known,
@@ -146,31 +146,31 @@ class Register:
 
     @property
     def n_labeled(self) -> int:
-        """How many labeled rows there are; all of them are in the sample."""
+        """Number of labeled rows; all of them are in the sample."""
         return int(self.known.is_labeled.sum())
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are in all."""
+        """Number of all rows."""
         return self.n_labeled + self.n_unlabeled
 
     @property
     def share(self) -> float:
-        """Which part of the unlabeled rows is in the sample."""
+        """Share of the unlabeled rows that are in the sample."""
         return (len(self.rows) - self.n_labeled) / self.n_unlabeled
 
     def problem(self, feature_names: list[str] | None = None) -> Problem:
-        """The sample as a problem."""
+        """Return the sample as a problem."""
         return Problem.from_known(self.rows, self.known, feature_names)
 
 
 def sample_size(n_features: int, *, is_weighted: bool = False) -> int:
-    """How many unlabeled rows a sample has, if there are so many."""
+    """Maximum number of unlabeled rows in a sample."""
     return min(SAMPLE_WEIGHTED if is_weighted else SAMPLE, SAMPLE_CELLS // n_features)
 
 
 def is_large(X: Any) -> bool:
-    """Whether what a user passes has more rows than a fit looks at together; what is no table has none."""
+    """Whether a user's table has too many rows to fit at once; False for objects without rows."""
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return bool(shape[0] > MOST_WHOLE)
@@ -178,7 +178,7 @@ def is_large(X: Any) -> bool:
 
 
 def sampled_rows(is_labeled: BoolArray, seed: int, most: int) -> IntArray:
-    """Positions of all labeled rows and of a random sample of the others, in their order."""
+    """Positions of all labeled rows and of a random sample of the others, in ascending order."""
     keys = row_keys(seed, 0, len(is_labeled))
     keys[is_labeled] = 0
     number = min(int(is_labeled.sum()) + most, len(keys))
@@ -186,6 +186,6 @@ def sampled_rows(is_labeled: BoolArray, seed: int, most: int) -> IntArray:
 
 
 def without_rows(targets: Targets) -> Targets:
-    """The same totals without the domains of single rows."""
+    """Return the totals without the domains of single rows."""
     none = np.empty(0, dtype=np.int64)
     return Targets(tuple(replace(margin, codes=none) for margin in targets.margins))

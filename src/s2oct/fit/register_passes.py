@@ -80,7 +80,7 @@ class LastSplit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeCounts:
-    """What a tree does with rows: rows by domain and class, rows too near a hyperplane, and the minimum distance."""
+    """Counts for a tree: rows by domain and class, rows too near a hyperplane, and the minimum distance."""
 
     by_class: FloatArray
     n_near: int
@@ -117,7 +117,7 @@ def settle_totals(
     tree : ObliqueTree
         The tree, in the user's units.
     evidence : Evidence
-        What classes cost the rows of the sample, in the user's units and in the order of `Problem.X`.
+        The evidence of the sample's rows, in the user's units and in the order of `Problem.X`.
     deadline : Deadline
         When to end. No pass starts that would leave too little time for the passes after it.
     pass_seconds : float
@@ -185,7 +185,7 @@ def settle_totals(
     gamma[[split.node - 1 for split in splits]] = offsets
     settled = replace(tree, gamma=gamma)
 
-    # 6. Third pass: count what the tree does with all rows.
+    # 6. Third pass: count all rows by the classes that the tree predicts.
     return settled, register.batches.total(partial(count, settled), deadline), extra
 
 
@@ -219,7 +219,7 @@ def grained(numbers: FloatArray) -> FloatArray:
 
 
 def row_costs(guide: Probabilities, batch: Batch) -> FloatArray:
-    """What each class costs the rows of a batch, by the guide, shape (rows, n_classes)."""
+    """Cost of each class for the rows of a batch, by the guide, shape (rows, n_classes)."""
     charges = Guide.from_probabilities(guide(batch.X, batch.domains)).charges
     return grained(unlabeled_costs(charges, batch.sizes))
 
@@ -262,7 +262,7 @@ def count_rungs(
 
 @dataclass(frozen=True, eq=False)
 class ValueTables:
-    """For each of some splits, the distinct values of rows and what the rows of each value add up to.
+    """For each of some splits, the distinct values of rows, with sums over the rows of each value.
 
     A table is an array of shape (n_values, n_domains + 2): the values, ascending, the sizes of the rows by domain, and
     the cost of the left side minus that of the right.
@@ -277,7 +277,7 @@ class ValueTables:
 
 
 def _by_value(table: FloatArray) -> FloatArray:
-    """A table with the rows of equal value added up."""
+    """Sum the rows of equal value in a table."""
     distinct, place = np.unique(table[:, 0], return_inverse=True)
     added = np.zeros((len(distinct), table.shape[1] - 1))
     np.add.at(added, place, table[:, 1:])
@@ -309,7 +309,7 @@ def find_values(
 
 
 def count_classes(tree: ObliqueTree, batch: Batch, *, n_domains: int) -> TreeCounts:
-    """Count what a tree does with the rows of a batch, by the classes that it predicts."""
+    """Count the rows of a batch by the classes that a tree predicts."""
     counts = _by_domain(batch, tree.predict(batch.X), tree.topology.n_classes, n_domains).T
     distance = tree.distances(batch.X).of_rows
     near = int(np.count_nonzero(distance < 1 - MARGIN_TOLERANCE))
@@ -317,7 +317,7 @@ def count_classes(tree: ObliqueTree, batch: Batch, *, n_domains: int) -> TreeCou
 
 
 def _extra(batch: Batch, split: LastSplit, guide: Probabilities | None) -> FloatArray:
-    """What rows cost on the left of a split minus what they cost on its right; 0 without a guide."""
+    """Cost of rows on the left of a split minus their cost on its right; 0 without a guide."""
     if guide is None or not len(batch.X):
         return np.zeros(len(batch.X))
     costs = row_costs(guide, batch)
@@ -349,7 +349,7 @@ def values_at(tree: ObliqueTree, node: int, X: FloatArray) -> FloatArray:
     return np.asarray(alone.values(X)[:, 0])
 
 
-# ---- ladders: where the offset of a last split can be, and which rows change class on the way there ----
+# ---- ladders: the possible offsets of a last split, and the rows that change class between them ----
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
-"""The best tree of a register, from histograms that add up over batches of all its rows.
+"""The best tree of a register, from histograms summed over batches of all its rows.
 
-1. Choose questions of the sample's search and put them as lines with cuts, which any row can answer (`asked_of`).
-2. Add up histograms of all pairs of lines over all rows (`CountPairs`).
+1. Choose questions of the sample's search and turn them into lines with cuts, which apply to any row (`asked_of`).
+2. Sum histograms of all pairs of lines over all rows (`CountPairs`).
 3. Find the best tree below the sample's upper splits from the histograms alone (`RegisterSearch`). As in
    `s2oct.evidence.exact`, prices of the totals give a lower bound, and all trees near the bound are compared.
 """
@@ -31,7 +31,7 @@ from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 
 NOTHING_MISSING = float(np.finfo(float).max)
-"""A cut with all known numbers on its left, and missing ones on its right."""
+"""A cut with all known numbers on its left, and missing values on its right."""
 
 
 LineSplit = tuple[FloatArray, float, float]
@@ -66,11 +66,11 @@ class GapLine:
     is_lowest : bool
         Whether missing values lie below all others.
     filled : float
-        What stands for them in the feature.
+        The number that stands for missing values in the feature.
     reach : float
-        More than any value of the sample.
+        A number larger than any value of the sample.
     n_features : int
-        All features.
+        Number of all features.
     """
 
     feature: int
@@ -82,7 +82,7 @@ class GapLine:
     n_features: int
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Known values, and infinities."""
+        """Known values, and infinities for missing ones."""
         return np.where(X[:, self.gap] > 0.5, -np.inf if self.is_lowest else np.inf, self.sign * X[:, self.feature])
 
     def split(self, cut: float) -> LineSplit:
@@ -100,7 +100,7 @@ class GapLine:
 
 @dataclass(frozen=True, eq=False)
 class LevelLine:
-    """The position of a level in an order of those that the sample has; no rule names the levels that it lacks."""
+    """The position of a level in an order of the sample's levels; rules name no other levels."""
 
     indicators: tuple[int, ...]
     order: tuple[int, ...]
@@ -108,8 +108,8 @@ class LevelLine:
 
     def of(self, X: FloatArray) -> FloatArray:
         """The position of each row's level."""
-        # A rule names the levels of its left or of its right side. A level that is in neither goes with the one that
-        # has no indicator, and if that is missing as well, to the side with more levels.
+        # A rule names the levels of its left or its right side. A level on neither side goes with the level without an
+        # indicator, and if that is not in the sample either, to the side with more levels.
         other = self.order.index(-1) if -1 in self.order else len(self.order) // 2
         place = np.full(len(self.indicators) + 1, float(other))
         place[list(self.order)] = np.arange(len(self.order))
@@ -129,7 +129,7 @@ class LevelLine:
 
 
 Line = SumLine | GapLine | LevelLine
-"""Where rows lie, ``of(X)``, and the splits of cuts, ``split(cut)``: rows up to a cut go left."""
+"""Positions of rows, ``of(X)``, and the splits of cuts, ``split(cut)``: rows up to a cut go left."""
 
 
 def line_of(question: Question) -> Line:
@@ -157,15 +157,15 @@ class Asked:
     Attributes
     ----------
     line : Line
-        Where rows lie.
+        The line.
     cuts : ndarray of shape (k,)
         Ascending: rows of at most this value go left.
     price : float
-        What a split costs at least, in prices of one term.
+        Minimum price of a split, as a multiple of the term price.
     extra : ndarray of shape (k,)
-        What each cut costs more because its rule names several levels.
+        Extra price of each cut whose rule names several levels.
     n_places : ndarray of shape (k + 1,)
-        Places between the cuts, by the sample: rows of one place cannot be divided.
+        Number of distinct values between the cuts, in the sample: rows of equal value cannot be separated.
     """
 
     line: Line
@@ -175,14 +175,14 @@ class Asked:
     n_places: IntArray
 
     def answers(self, X: FloatArray) -> IntArray:
-        """How many cuts each row lies above."""
+        """Number of cuts below each row."""
         return np.searchsorted(self.cuts, self.line.of(X))
 
 
 def cuts_between(question: Question, places: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
-    """The shortest cuts after answers of ``first`` at least and ``last`` at most, ascending and distinct.
+    """The shortest cuts after answers between ``first`` and ``last``, ascending and distinct.
 
-    ``places`` are those of the rows of the sample.
+    ``places`` are the positions of the sample's rows.
     """
     if isinstance(question, LevelSets):
         return np.asarray(first + 0.5)
@@ -245,7 +245,7 @@ PARAMS = HistogramParams()
 
 @dataclass(frozen=True, eq=False)
 class CountPairs:
-    """A pass that adds up histograms of pairs of lines.
+    """A pass that sums histograms of pairs of lines.
 
     Attributes
     ----------
@@ -254,11 +254,11 @@ class CountPairs:
     tree : ObliqueTree
         The sample's tree; the nodes two levels above its leaves are the regions.
     columns : tuple of int, optional
-        The features that the lines are about; all if None.
+        The features that the lines use; all if None.
     guide : callable
         Prices the unlabeled rows.
     n_domains : int
-        Domains of all margins.
+        Number of domains of all margins.
     """
 
     asked: tuple[Asked, ...]
@@ -287,12 +287,12 @@ class CountPairs:
 
     @property
     def depth(self) -> int:
-        """Levels that the histograms are about."""
+        """Number of levels that the histograms cover."""
         return min(self.tree.topology.depth, 2)
 
     @property
     def n_regions(self) -> int:
-        """Nodes that have a histogram each."""
+        """Number of regions, each with its own histogram."""
         return 1 << (self.tree.topology.depth - self.depth)
 
     @property
@@ -305,7 +305,7 @@ class CountPairs:
 
     @property
     def layout(self) -> Pairs:
-        """Where the cells of each pair are."""
+        """Positions of the cells of each pair."""
         n_answers = np.array([len(asked.cuts) + 1 for asked in self.asked])
         return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
 
@@ -351,7 +351,7 @@ def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int)
 
 
 def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
-    """After which answers a line is cut, at least and at most: near quantiles, finer near the cuts of good trees."""
+    """First and last answer after which each cut may be: near quantiles, and finer near the cuts of good trees."""
     n_answers = int(question.answers.max()) + 1
     if n_answers - 1 <= n_cuts or len(question.named):
         ranks = np.unique(np.linspace(0, n_answers - 2, min(n_answers - 1, n_cuts)).astype(int))
@@ -375,15 +375,15 @@ def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: i
 def sample_trees(
     search: ExactSearch, asked: Mapping[int, Asked], counting: CountPairs
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """The best trees of the sample over the lines: splits, with the nearest cuts, and classes, region by region.
+    """The best trees of the sample over the lines: splits, with the nearest cuts, and classes, by region.
 
-    Trees with other splits above the regions are left out.
+    Trees with different splits above the regions are left out.
     """
     depth, n_regions, best = counting.tree.topology.depth, counting.n_regions, search.best
     places = {q: place for place, q in enumerate(asked)}
 
     def split_of(q: int, rank: int) -> tuple[int, int]:
-        """The place of a question and of the cut after a rank, or of the next one."""
+        """The position of a question, and of the cut after a rank or the next cut."""
         if q < 0:
             return -1, 0
         last = asked[q].line.of(search.evidence.X[search.questions[q].answers <= rank]).max()
@@ -417,15 +417,15 @@ class RegisterCandidate:
     Attributes
     ----------
     splits : ndarray of shape (n_regions, n_branches_below, 2)
-        For each region the line of each split, -1 for none, and the place of its cut.
+        For each region, the line of each split, -1 for none, and the position of its cut.
     classes : ndarray of shape (n_regions, n_leaves_below)
         Classes of the leaves.
     fixed : float
-        Rows against it and the price of its splits.
+        Rows against the tree plus the price of its splits.
     price : float
         The price of its splits alone.
     counts : ndarray of shape (n_cells,)
-        Rows of each cell.
+        Number of rows in each cell.
     """
 
     splits: IntArray
@@ -444,13 +444,13 @@ class RegisterTerms:
     low, high : ndarray of shape (n_domains, n_classes)
         Bounds of the totals of all rows.
     n_first : int
-        Domains of the first margin.
+        Number of domains of the first margin.
     row_off, term : float
         Prices of a row off and of a term, in rows.
     above : float
-        The price of the splits above the regions, in prices of one term.
+        The price of the splits above the regions, as a multiple of the term price.
     min_rows : float
-        Rows of a leaf at least.
+        Minimum number of rows per leaf.
     """
 
     low: FloatArray
@@ -463,14 +463,14 @@ class RegisterTerms:
 
 
 class RegisterSearch:
-    """The best tree of a register by its histograms.
+    """The search for the best tree of a register, by its histograms.
 
     Parameters
     ----------
     counting : CountPairs
         The lines and regions.
     histograms : ndarray of shape (n_regions * n_cells, width)
-        What all rows add up to.
+        Histograms of all rows.
     terms : RegisterTerms
         Prices and totals.
     """
@@ -480,13 +480,13 @@ class RegisterSearch:
         self.layout, self.asked = counting.layout, counting.asked
         self.n_classes, self.n_domains = counting.tree.topology.n_classes, counting.n_domains
         self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
-        # A linear program in which numbers are about as large as in a sample.
+        # The numbers in the linear program should be about as large as in a sample.
         self.scale = max(float(np.abs(terms.high[np.isfinite(terms.high)]).max(initial=1.0)) / 1e4, 1.0)
         self.prices = CellPrices(np.zeros(terms.low.size), 0.0)
         self.bound = -np.inf
 
     def run(self, deadline: Deadline, known: Sequence[RegisterCandidate] = ()) -> tuple[RegisterCandidate, float]:
-        """The best tree, possibly one of the ``known`` ones, and about what it costs once its offsets are moved."""
+        """Find the best tree, possibly one of ``known``, and its approximate cost once its offsets are moved."""
         # 1. Raise the lower bound: find the best tree at some prices of the totals, and better prices for all trees.
         master = TotalPrices(self._bounds / self.scale, self.n_classes, self.terms.row_off)
         prices, found = self.prices, list(known)
@@ -525,7 +525,7 @@ class RegisterSearch:
 
         At these prices, up to a constant, no tree costs more than with rows off. So no other tree costs less in total.
 
-        Returns their total costs, shape (n,); for each the place of its part in the list of each region, shape
+        Returns their total costs, shape (n,); the position of each tree's part in the list of each region, shape
         (n, n_regions); and these lists of splits and classes.
         """
         above, cells = self.terms.term * self.terms.above, self.prices.cells
@@ -573,7 +573,7 @@ class RegisterSearch:
     # ---- trees at prices ----
 
     def cheapest(self, cell_prices: FloatArray) -> RegisterCandidate:
-        """The cheapest tree where a row of a cell costs its price more."""
+        """The cheapest tree at these prices of the cells."""
         splits, leaves = [], []
         for histograms in self.histograms:
             _, questions, cuts = self._best(histograms, cell_prices)
@@ -600,7 +600,7 @@ class RegisterSearch:
     def _cheapest_classes(
         self, all_splits: Sequence[IntArray], all_leaves: Sequence[FloatArray], cell_prices: FloatArray
     ) -> IntArray:
-        """The classes that cost least in the leaves of each region, shape (n_regions, n_leaves_below)."""
+        """The cheapest classes of the leaves of each region, shape (n_regions, n_leaves_below)."""
         splits, leaves = np.array(all_splits), np.array(all_leaves)
         of_cells = leaves[..., self.n_classes + 1 :] @ cell_prices.reshape(self.n_domains, self.n_classes)
         return self._without_idle_classes(splits, (leaves[..., : self.n_classes] + of_cells).argmin(axis=-1))
@@ -616,7 +616,7 @@ class RegisterSearch:
         return classes
 
     def _candidate(self, splits: IntArray, leaves: FloatArray, classes: IntArray) -> RegisterCandidate:
-        """A tree by what lies in its leaves, shape (n_regions, n_leaves_below, width)."""
+        """A tree from the sums over its leaves, shape (n_regions, n_leaves_below, width)."""
         prices, extra = self._split_prices
         price = self.terms.term * self.terms.above
         price += float(sum(prices[q] + extra[q, cut] for q, cut in splits.reshape(-1, 2) if q >= 0))
@@ -626,7 +626,7 @@ class RegisterSearch:
         return RegisterCandidate(splits, classes, float(charged.sum()) + price, price, counts.ravel())
 
     def _leaves(self, histograms: FloatArray, splits: IntArray) -> FloatArray:
-        """What lies in each leaf of a region, shape (n_leaves_below, width)."""
+        """Sums over the rows of each leaf of a region, shape (n_leaves_below, width)."""
         (f, cut), *below = splits.tolist()
         n_leaves = 2**self.counting.depth
         leaves = np.zeros((n_leaves, histograms.shape[1]))
@@ -653,10 +653,10 @@ class RegisterSearch:
             return block.reshape(n_f, n_g, -1)
         return block.reshape(n_g, n_f, -1).transpose(1, 0, 2)
 
-    # ---- how near a tree comes to the totals ----
+    # ---- distance of a tree from the totals ----
 
     def settled_cost(self, candidate: RegisterCandidate) -> float:
-        """What a tree costs in all once its last offsets are moved, where rows spread evenly within bins."""
+        """Total cost of a tree once its last offsets are moved, if rows are spread evenly within bins."""
         before = self._ladders(candidate)
         after, cells = moved_near(before, self._cells(candidate), self.terms.row_off)
         return candidate.fixed + moving_cost(before, after) + self.terms.row_off * cells.off
@@ -670,7 +670,7 @@ class RegisterSearch:
         return Cells(counts, self.terms.low, self.terms.high, self.terms.n_first)
 
     def _ladders(self, candidate: RegisterCandidate) -> list[Ladder]:
-        """The last splits, with the rows of each bin in equal parts; no offset moves levels from side to side."""
+        """Ladders of the last splits, with the rows of each bin in equal parts; splits by levels have none."""
         found = []
         for histograms, splits, classes in zip(self.histograms, candidate.splits, candidate.classes, strict=True):
             (f, cut), *below = splits.tolist()
@@ -689,7 +689,7 @@ class RegisterSearch:
         return [ladder for q, ladder in found if not isinstance(self.asked[q].line, LevelLine)]
 
     def _ladder(self, q: int, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
-        """A ladder whose rungs are parts of bins; ``along`` has what lies in each bin, shape (n_bins, width)."""
+        """A ladder whose rungs are parts of bins; ``along`` has the sums over each bin, shape (n_bins, width)."""
         left, right = (int(k) for k in classes)
         n_parts = np.clip(self.asked[q].n_places, 1, PARAMS.parts)
         parts = np.repeat(along / n_parts[:, None], n_parts, axis=0)
@@ -714,7 +714,7 @@ class RegisterSearch:
         for (region, below), node in np.ndenumerate(self.counting.nodes):
             q, cut = candidate.splits[region, below].tolist()
             leaf = 2 * node - topology.n_leaves
-            first = below + 1 - (1 << self.counting.depth - 1)  # of the nodes above leaves
+            first = below + 1 - (1 << self.counting.depth - 1)  # position among the nodes above leaves
             pair = candidate.classes[region].reshape(-1, 2)[first].tolist() if leaf >= 0 else []
             omega[node - 1], gamma[node - 1] = 0.0, 1.0
             if pair and (topology.n_classes > 2 or pair[0] != pair[1]):
@@ -739,7 +739,7 @@ class ExactFit:
     tree : ObliqueTree
         The best tree, in the user's units.
     rows : float
-        What labels and guide charge for it, over all rows.
+        Cost from labels and guide, over all rows.
     price : float
         The price of its splits.
     off : float
@@ -763,7 +763,7 @@ class ExactFit:
         sample: Callable[[CountPairs], Iterable[tuple[IntArray, IntArray]]],
         deadline: Deadline,
     ) -> ExactFit:
-        """Search below the sample's splits; the regions together also show all trees of depth 2.
+        """Search below the sample's splits; the sum over the regions also covers all trees of depth 2.
 
         ``sample`` returns the sample's trees, see `sample_trees`.
         """
@@ -789,12 +789,12 @@ class ExactFit:
 
     @property
     def guide(self) -> Probabilities:
-        """What priced the unlabeled rows."""
+        """The guide that priced the unlabeled rows."""
         return self.searches[0].counting.guide
 
     @property
     def among(self) -> str:
-        """The trees that the bound is about."""
+        """The trees that the bound covers, in words."""
         first, *others = self.searches
         n_cuts = max(len(asked.cuts) for asked in first.asked)
         above = "" if first.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
@@ -807,7 +807,7 @@ class ExactFit:
 
 
 def deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
-    """The same tree with a shape of more levels, which split nothing."""
+    """Extend a tree by levels that split nothing."""
     more = topology.depth - tree.topology.depth
     if not more:
         return tree

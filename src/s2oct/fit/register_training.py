@@ -1,7 +1,7 @@
 """From a register to a certified tree: a fit to its sample, then passes over all rows.
 
-The guide is fitted to the sample. Its answers for all rows are added up in histograms, from which the tree follows
-exactly. If the guide cannot price other rows, or there is no time, the tree is that of the sample.
+The guide is fitted to the sample. Its probabilities for all rows are summed in histograms, which determine the tree
+exactly. If the guide cannot price other rows, or time runs out, the result is the sample's tree.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RegisterParams:
     Attributes
     ----------
     passes : float
-        Passes for which time is kept: three, and some slack, because the machine may be busier by then.
+        Number of passes for which time is reserved: three, plus some slack, because the machine may be busier by then.
     passes_share : float
         Maximum share of the time limit kept for passes.
     sample_share, least_sample_share : float
@@ -97,9 +97,9 @@ class RegisterTask:
         return self.evidence_spec.price_of(float(labeled) + self.register.n_unlabeled)
 
     def evidence(self, trained: Trained) -> Evidence:
-        """What classes cost the rows of the sample, as given, in rows of the mean weight of the register.
+        """The evidence of the sample's rows, before merging, in rows of the register's mean weight.
 
-        Without an answer of the guide, only labels have a cost.
+        Without the guide's probabilities, only labels have a cost.
         """
         advice, guidance = trained.advice, self.guidance
         guide = None if advice is None else Guide.from_probabilities(advice.probabilities, guidance.weight)
@@ -123,12 +123,12 @@ def train_register(
     stop : callable
         Once it returns True, the fit ends and keeps its best tree.
     began : float
-        The moment (of `now`) at which the time limit began.
+        The time (of `now`) at which the time limit began.
 
     Returns
     -------
     tuple of Trained and DataSummary
-        The tree with its certificate over all rows, and what identifies these rows.
+        The tree with its certificate over all rows, and the identification of these rows.
     """
     # 1. Read all rows once: their mark identifies them, and the seconds show what later passes need.
     register = task.register
@@ -172,7 +172,7 @@ def train_register(
 
 
 def _beside_others(trained: Trained, problem: Problem) -> Trained:
-    """The same with the agreement of the other trees with this one, which is not the tree of the sample's fit."""
+    """Recompute the agreement of the other trees with this one, which differs from the tree of the sample's fit."""
     if not trained.others:
         return trained
     rows = problem.X_unlabeled
@@ -184,7 +184,7 @@ def _beside_others(trained: Trained, problem: Problem) -> Trained:
 def _exact(
     task: RegisterTask, trained: Trained, evidence: Evidence, deadline: Deadline, pass_seconds: float
 ) -> ExactFit | str:
-    """Find the tree from histograms of all rows; otherwise the reason, empty if the user knows it already."""
+    """Find the tree from histograms of all rows; otherwise return the reason, empty if the user already knows it."""
     advice, simplification, register = trained.advice, trained.simplification, task.register
     if advice is None or simplification is None:
         return ""
@@ -221,7 +221,7 @@ def _exact(
 
 
 def _seconds(counting: CountPairs, register: Register) -> float:
-    """Seconds for histograms of all rows, without reading the rows; measured on rows of the sample."""
+    """Estimated seconds for histograms of all rows, without reading them; measured on rows of the sample."""
     took = []
     for n in (0, min(PARAMS.tried_rows, len(register.rows))):
         began = now()
@@ -233,7 +233,7 @@ def _seconds(counting: CountPairs, register: Register) -> float:
 
 
 def _price_above(search: ExactSearch, n_regions: int) -> float:
-    """The price of the splits of the sample's tree above its regions, in prices of one term."""
+    """The price of the splits of the sample's tree above its regions, as a multiple of the term price."""
     price = 0.0
     for q, cut in zip(search.best.questions[: n_regions - 1], search.best.cuts, strict=False):
         if q >= 0:
@@ -311,7 +311,7 @@ def _not_counted(register: Register, certificate: Certificate, ended: str) -> Ce
 
 
 def _summary(register: Register, problem: Problem, mark: NDArray[np.uint64] | None) -> DataSummary:
-    """What identifies the rows; empty if the time ended before all of them were read."""
+    """Identification of the rows; empty if time ran out before all of them were read."""
     totals = whole_if_whole(register.unit * register.targets.class_totals())
     found = "" if mark is None else register_hash(problem, register.targets, int(mark[0]), register.n_unlabeled)
     return DataSummary(found, register.n_labeled, register.n_unlabeled, totals)

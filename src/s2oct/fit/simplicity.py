@@ -1,4 +1,4 @@
-"""The path of trees from the simplest to the richest: how far each agrees with labels, guide and totals."""
+"""The simplicity path: trees from the simplest to the richest, and their agreement with labels, guide and totals."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import percentage
 
 PRICES = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
-"""Prices of a term at which trees are found, where 1 is that of the fit."""
+"""Term prices at which trees are found, as multiples of the term price of the fit."""
 
 FEW_PRICES = (16.0, 4.0, 1.0, 0.25)
-"""The same for one of many fits, which should not take much longer than the fit itself."""
+"""The same for one of many fits: the path should not take much longer than the fit itself."""
 
 WORTH = 0.5
-"""Rows of evidence that a richer tree must save to be on the path."""
+"""Minimum number of rows of evidence that a richer tree must save to be on the path."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,27 +34,27 @@ class SimplicityStep:
     tree : ObliqueTree
         The tree, in the user's units.
     n_terms : int
-        Columns in its splits, added up over the splits.
+        Number of columns in the splits, summed over the splits.
     n_splits : int
-        Splits that decide something.
+        Number of splits that separate rows.
     agreement : float
-        Share of the unlabeled rows on which it agrees with the guide: the classifier that was asked about them.
+        Share of the unlabeled rows on which the tree agrees with the guide's preferred class.
     accuracy, accuracy_se : float
-        Share of the unlabeled rows that it is expected to classify correctly, from labels held out of guide and tree,
-        and its standard error; NaN if it was not assessed.
+        Expected share of correctly classified unlabeled rows, from labels held out of guide and tree, and its standard
+        error; NaN if the tree was not assessed.
     evidence_gap : float
-        Evidence against it beyond that of the richest tree of the path, in rows: labels and guide that it contradicts,
-        and rows off the totals, at their prices.
+        Evidence against the tree minus that against the richest tree of the path, in rows: contradicted labels and
+        guide, and rows off the totals, at their prices.
     rows_off : float
-        Rows by which it misses the totals.
+        Rows by which the tree misses the totals.
     rules : str
         The tree as text.
     gap_bound : float
-        No tree as simple as this one, over the questions of the fit, has a smaller gap.
+        Lower bound on the gap of every tree that is as simple, over the questions of the fit.
     term_price : float, optional
-        Rows that a term had to save when this tree was found; None for the tree of the fit itself.
+        The term price at which this tree was found; None for the tree of the fit itself.
     evidence_bound : float
-        What every tree over the questions of the fit costs at least at this price.
+        Lower bound on the cost of every tree over the questions of the fit at this price.
     """
 
     tree: ObliqueTree
@@ -72,7 +72,7 @@ class SimplicityStep:
 
 
 class SimplicityPath(Sequence[SimplicityStep]):
-    """Trees from the simplest to the richest; printed, a table of them.
+    """Trees from the simplest to the richest; prints as a table.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class SimplicityPath(Sequence[SimplicityStep]):
 
     @property
     def with_fitted(self) -> tuple[SimplicityStep, ...]:
-        """All trees by their number of terms, the fitted one where it belongs."""
+        """All trees by their number of terms, including the fitted one."""
         beside = () if self.fitted in self._steps else (self.fitted,)
         return tuple(sorted((*self._steps, *beside), key=lambda step: step.n_terms))
 
@@ -131,20 +131,20 @@ class SimplicityPath(Sequence[SimplicityStep]):
 
 @dataclass(frozen=True, eq=False)
 class Simplification:
-    """What is needed to find the trees of a path after the fit.
+    """The data needed to find the trees of a path after the fit.
 
     Attributes
     ----------
     evidence : Evidence
-        What classes cost rows, in the user's units.
+        The cost of each class for each row, in the user's units.
     search : ExactSearch
-        The search of the fit, whose questions the trees of the path have.
+        The search of the fit; the trees of the path use its questions.
     fitted : ObliqueTree
         The tree of the fit, over the columns that it may use.
     fitted_cost : EvidenceCost
-        What it costs.
+        Cost of the tree of the fit.
     columns : tuple of int or None
-        The columns that the tree may use; the rows have these alone.
+        The columns that trees may use; the rows have only these columns.
     n_features : int
         Number of all columns.
     """
@@ -162,18 +162,18 @@ class Simplification:
         agreement: Callable[[ObliqueTree], float],
         deadline: Deadline = NO_DEADLINE,
     ) -> SimplicityPath:
-        """The best tree for each number of terms.
+        """Find the best tree for each number of terms.
 
-        At a price per term the search finds the best tree and a bound. With n terms, no tree costs less than that bound
-        without the price of n terms: the largest such bound over all prices holds. Trees that save nothing against
-        simpler ones are left out.
+        At each term price, the search finds the best tree and a lower bound. This bound minus the price of n terms is a
+        lower bound for trees with n terms, and the largest over all prices is used. Trees that save nothing compared
+        with simpler ones are left out.
 
         Parameters
         ----------
         write_rules : callable
-            From a tree over all columns to its text.
+            Returns the text of a tree over all columns.
         agreement : callable
-            From a tree over all columns to the share of unlabeled rows on which it agrees with the guide.
+            Returns the share of unlabeled rows on which a tree over all columns agrees with the guide.
         deadline : Deadline
             When to end with the trees so far.
 
@@ -205,14 +205,14 @@ class Simplification:
         return SimplicityPath([shown[id(step)] for step in kept], shown[id(fitted)])
 
     def frontier(self, deadline: Deadline = NO_DEADLINE) -> list[tuple[int, ObliqueTree]]:
-        """Terms and trees of a path from the simplest, found at fewer prices: for one of many fits."""
+        """Terms and trees of a path, simplest first, found at fewer prices: for one of many fits."""
         _, kept, _ = self._found(FEW_PRICES, deadline)
         return [(step.cost.terms, self._widened(step.tree)) for step in kept]
 
     def _found(
         self, factors: Sequence[float], deadline: Deadline
     ) -> tuple[_Tree, list[_Tree], list[tuple[float, float]]]:
-        """The fitted tree, the trees of the path, and each price of a term with the bound at this price."""
+        """The fitted tree, the trees of the path, and each term price with the bound at this price."""
         steps = [self._step(self.fitted, self.fitted_cost, None, 0.0)]
         bounds: list[tuple[float, float]] = []
         for factor in factors:
@@ -224,7 +224,7 @@ class Simplification:
             bounds.append((price, found.bound))
             steps += [self._step(tree, self.evidence.cost_of(tree), price, found.bound) for tree in search.frontier()]
         kept: list[_Tree] = []
-        # Of trees with as many terms, the fitted one comes first unless another is better by more than it is worth.
+        # Among trees with equal numbers of terms, the fitted one comes first unless another saves more than `WORTH`.
         for step in sorted(steps, key=lambda step: (step.cost.terms, step.against - WORTH * (step is steps[0]))):
             if not kept or step.against < kept[-1].against - WORTH:
                 kept.append(step)
@@ -239,7 +239,7 @@ class Simplification:
 
 @dataclass(frozen=True, eq=False)
 class _Tree:
-    """A tree, its cost, the evidence against it in rows, the price of a term at which it was found, and the bound."""
+    """A tree, its cost, the evidence against it in rows, the term price at which it was found, and the bound."""
 
     tree: ObliqueTree
     cost: EvidenceCost

@@ -79,7 +79,7 @@ PARAMS = StrategyParams()
 
 @dataclass(frozen=True, eq=False)
 class StrategyResult:
-    """What a strategy found: the tree in model units, its problem, what is proved about it, and why the fit ended."""
+    """The result of a strategy: the tree in model units, its problem, what is proved, and why the fit ended."""
 
     prepared: Prepared
     tree: ObliqueTree
@@ -92,20 +92,20 @@ class StrategyResult:
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
-    """What a fit of the evidence model has besides its tree.
+    """The additional results of a fit of the evidence model.
 
     Attributes
     ----------
     evidence : Evidence
-        What classes cost rows, in the user's units.
+        The cost of each class for each row, in the user's units.
     tree : ObliqueTree
         The tree in the user's units, with short offsets.
     cost : EvidenceCost
-        What it costs.
+        Cost of the tree.
     search : ExactSearch
-        The search that found it.
+        The search that found the tree.
     found : Found
-        What it found and proved.
+        The result of the search, with its bounds.
     is_complete : bool
         Whether the evidence is complete: the guide answered, or there are no unlabeled rows to ask about.
     """
@@ -119,7 +119,7 @@ class Weighed:
 
     @cached_property
     def others(self) -> list[ObliqueTree]:
-        """Other trees that are as good as the fitted one, and different on some row; no more than are wanted."""
+        """Other trees that are as good as the fitted one and differ on some row, up to a maximum number."""
         rows, found = self.evidence.X, []
         for tree in self.search.others():
             if not self.evidence.is_as_good(self.evidence.cost_of(tree), self.cost):
@@ -170,7 +170,7 @@ def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) 
 
 
 def solve_p2(prepared: Prepared, context: FitContext) -> StrategyResult:
-    """Solve the paper's P2, until it is proved, nothing better is found, or the time is over."""
+    """Solve the paper's P2 until the tree is proved optimal, the search ends, or the time is over."""
     # 1. Open with a lower bound that needs no solver and the constant trees, which are always feasible.
     incumbent = open_incumbent(prepared, context)
     instance = Instance.of(prepared, incumbent.bound.value)
@@ -203,7 +203,7 @@ def sparsest(prepared: Prepared, context: FitContext) -> StrategyResult:
     clock = clock.anew()
     context.listener.stage(BREAKING_TIES)
     incumbent = solved.incumbent
-    # A certificate is computed in other units: half of the tolerance is left for rounding.
+    # A certificate is computed in other units, so half of the tolerance is left for rounding.
     least = incumbent.bound.value if incumbent.is_decided else incumbent.best_cost
     most = max(incumbent.best_cost, least + 0.5 * DECIDED_TOLERANCE)
 
@@ -261,14 +261,14 @@ def break_ties(prepared: Prepared, context: FitContext, guidance: Guidance) -> S
 
 
 def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:
-    """A result without the guide in place of one with it: a proof is none about the model that was asked for."""
+    """Return a result without the guide as one that ended early: it proves nothing about the requested model."""
     if guidance.is_busy():
         context.notices.append(GUIDE_RUNS_ON)
     return replace(instead, ended=INTERRUPTED if context.clock.stopped() else TIME_LIMIT)
 
 
 def ended_by(clock: Clock, otherwise: str) -> str:
-    """Why a stage of a fit ended: somebody stopped it, the time limit cut it, or it came to its own end."""
+    """Why a stage of a fit ended: the user stopped it, the time limit cut it, or ``otherwise``."""
     if clock.stopped():
         return INTERRUPTED
     return TIME_LIMIT if clock.has_cut else otherwise
@@ -279,9 +279,9 @@ def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[Ob
 
 
 def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
-    """An incumbent with the bound that needs no solver and the two constant trees, which need no search."""
+    """Create an incumbent with the bound that needs no solver and the constant trees, which need no search."""
     opening = NOT_NEGATIVE
-    # Bounds of a large table take seconds, which a fit that is over does not have.
+    # Bounds for a large table take seconds, which a fit that is over does not have.
     if not context.clock.is_over:
         deadline = context.clock.deadline(PARAMS.bound_share * context.clock.seconds_left)
         least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s, deadline)
@@ -303,14 +303,14 @@ def offer_constant_trees(prepared: Prepared, incumbent: Incumbent) -> None:
 
 
 def price_tree(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
-    """A tree mended, and the sum of its cost terms; None if it is not feasible."""
+    """Return the mended tree and the sum of its cost terms; None if it is not feasible."""
     assignment = mended(prepared, tree)
     cost = feasible_cost(prepared, assignment)
     return None if cost is None else (assignment.tree, cost)
 
 
 def _charge(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
-    """A tree mended, and what the guide charges for it; None if it costs more than ``most`` in P2."""
+    """Return the mended tree and the guide's charge for it; None if it costs more than ``most`` in P2."""
     assignment = mended(prepared, tree)
     found = feasible_score(prepared, assignment)
     if found is None or found.objective > most + DECIDED_TOLERANCE:
@@ -332,7 +332,7 @@ def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build
 
 
 def _n_terms(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
-    """A tree mended, and how many coefficients it has; None if it costs more than ``most`` in P2."""
+    """Return the mended tree and its number of coefficients; None if it costs more than ``most`` in P2."""
     assignment = mended(prepared, tree)
     found = feasible_score(prepared, assignment)
     if found is None or found.objective > most:
@@ -341,7 +341,7 @@ def _n_terms(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[Obliqu
 
 
 def _bisect(prepared: Prepared, sparse: Incumbent, floor: float, seed: int, deadline: Deadline) -> None:
-    """Search for trees with fewer features in the split that has most."""
+    """Search by bisection for trees with a smaller maximum number of features per split."""
     failed, reached = 0, most_used(sparse.winner)
     while reached - failed > 1 and not deadline.passed:
         k = (failed + reached) // 2
@@ -352,7 +352,7 @@ def _bisect(prepared: Prepared, sparse: Incumbent, floor: float, seed: int, dead
 
 
 def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, seed: int, deadline: Deadline) -> bool:
-    """Whether some rounds with at most k features a split find a tree that is good enough; it is offered."""
+    """Run some rounds with at most k features per split; return whether they find a good enough tree, and offer it."""
     few = replace(prepared, spec=replace(prepared.spec, max_features_per_split=k))
     instance = Instance.of(few, floor)
     start, work = _cut_down(prepared, sparse.winner, k), 0.0
@@ -369,7 +369,7 @@ def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, se
 
 
 def _cut_down(prepared: Prepared, tree: ObliqueTree, k: int) -> ObliqueTree:
-    """The tree with the k features of every split that matter most; it may be far from feasible."""
+    """Keep only the k most influential features of every split; the tree may become far from feasible."""
     weight = np.abs(tree.omega) * np.ptp(prepared.problem.X, axis=0)
     omega = tree.omega.copy()
     np.put_along_axis(omega, np.argsort(-weight, axis=1, kind="stable")[:, k:], 0.0, axis=1)
@@ -377,5 +377,5 @@ def _cut_down(prepared: Prepared, tree: ObliqueTree, k: int) -> ObliqueTree:
 
 
 def most_used(tree: ObliqueTree) -> int:
-    """The number of features in the split that has most."""
+    """Maximum number of features per split."""
     return int(np.count_nonzero(tree.omega, axis=1).max())

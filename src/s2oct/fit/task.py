@@ -1,4 +1,4 @@
-"""One fit as a value: its data and choices, and how it runs over all rows or over a sample of a register."""
+"""One fit as an object: its data and choices, and how it runs on all rows or on the sample of a register."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from s2oct.trees.tree import ObliqueTree
 
 
 class TaskResult(NamedTuple):
-    """What a fit found: the tree with its certificate, the task with the guide's advice, and the data's identity.
+    """The result of a fit: the tree with its certificate, the task with the guide's advice, and a data summary.
 
-    Of a register, ``task`` is that of its sample.
+    For a register, ``task`` is the task of its sample.
     """
 
     trained: Trained
@@ -51,7 +51,7 @@ class FitTask:
     features : Features
         All rows of the table as the user passed them, and their encoding as numbers.
     rows : ndarray of shape (n_rows, p)
-        The rows that count, as numbers.
+        The rows used by the fit, as numbers.
     known : Known
         Labels, totals, domains and weights.
     spec : ModelSpec
@@ -61,11 +61,11 @@ class FitTask:
     guide : classifier or None
         The guide, not fitted.
     guide_weight : float
-        Weight of an unlabeled row of which the guide is certain, relative to a labeled row.
+        Weight of an unlabeled row about which the guide is certain, relative to a labeled row.
     evidence_spec : EvidenceSpec
         The user's choices about trees of the evidence model.
     advice : Advice or None
-        The guide's probabilities of the unlabeled rows, once it has been asked.
+        The guide's probabilities for the unlabeled rows, once it has been asked.
     """
 
     features: Features
@@ -85,18 +85,18 @@ class FitTask:
 
     @property
     def guided_problem(self) -> Problem:
-        """The same with the guide's advice."""
+        """The problem with the guide's advice."""
         guide = None if self.advice is None else Guide.from_probabilities(self.advice.probabilities, self.guide_weight)
         return replace(self.problem, guide=guide)
 
     @property
     def weighs_evidence(self) -> bool:
-        """Whether the fit minimises evidence, which a sample can show; P2 is about all rows."""
+        """Whether the fit minimises evidence, which a sample can represent; P2 needs all rows."""
         return self.guide is not None and self.guide_weight > 0 and not self.known.is_labeled.all()
 
     @property
     def guide_table(self) -> Any:
-        """The counted rows in a form that the guide can read: the user's table, or the features as numbers."""
+        """The rows of the fit in a form that the guide can read: the user's table, or the features as numbers."""
         features = self.features
         if isinstance(self.guide, SelfTrainedForest) or not (features.is_plain or reads_tables(self.guide)):
             return self.rows
@@ -105,7 +105,7 @@ class FitTask:
     def resolved(self, depth: int, share: float = 1.0) -> dict[str, Any]:
         """Values of the parameters that were "auto"; prices are in rows of the whole table.
 
-        ``share`` is the share of the rows that a sample has. P2 has no prices.
+        ``share`` is the sample's share of the rows. P2 has no prices.
         """
         found: dict[str, Any] = {"depth": depth, "guide": None if self.guide is None else type(self.guide).__name__}
         if self.guide is None or self.guide_weight == 0:
@@ -124,8 +124,8 @@ class FitTask:
     ) -> TaskResult:
         """Fit a tree to all rows, or to a register whose sample is the rows of this task.
 
-        Of a register, guide and questions come from the sample. Passes over all rows then find the tree and its last
-        offsets. ``began`` is the moment (of `now`) at which the time limit began.
+        For a register, guide and questions come from the sample. Passes over all rows then find the tree and its last
+        offsets. ``began`` is the time (of `now`) at which the time limit began.
         """
         task = self if register is None else replace(self, evidence_spec=self.evidence_spec.of_sample(register.share))
         problem, guidance = task.problem, task._guidance()
@@ -138,20 +138,20 @@ class FitTask:
         if register is None:
             trained, summary = fit(task.budget), DataSummary.of(problem)
         else:
-            assert guidance is not None  # only evidence is weighed on a sample
+            assert guidance is not None  # only the evidence model is fitted to a sample
             of_all = RegisterTask(register, problem, guidance, task.spec, self.evidence_spec)
             trained, summary = train_register(of_all, fit, task.budget, stop, began)
         advice = trained.advice
         if advice is not None:
             if advice.held_out is not None:
                 chance = chance_of_votes(advice.held_out, problem.labels)
-            # The fitted guide is larger than everything else that a fit keeps.
+            # The fitted guide needs more memory than everything else that a fit keeps.
             advice = advice._replace(of_rows=None)
         trained = replace(trained, certificate=replace(trained.certificate, chance=chance), advice=None)
         return TaskResult(trained, replace(task, advice=advice), summary)
 
     def _guidance(self) -> Guidance | None:
-        """The guide, which is asked when the fit needs it; None without a guide."""
+        """The guide, to be asked when the fit needs it; None without a guide."""
         if self.guide is None:
             return None
         left_behind: list[Thread] = []
@@ -168,13 +168,13 @@ class FitTask:
         return chance_of_rows(problem.X_labeled, problem.labels, self.budget.seed, self.budget.for_checks(stop))
 
     def register(self) -> Register | None:
-        """The rows as a register if there are many and a sample can stand for them; None otherwise."""
+        """The rows as a register if there are many and a sample can represent them; None otherwise."""
         if is_large(self.rows) and self.weighs_evidence:
             return Register.of_arrays(self.rows, self.known, self.budget.seed)
         return None
 
     def on_sample(self, register: Register) -> FitTask:
-        """The same task about the sample of a register in memory."""
+        """Return the task for the sample of a register in memory."""
         table = self.features.table
         if table is not register.rows:
             table = _safe_indexing(table, self.known.positions(register.positions))
@@ -182,13 +182,13 @@ class FitTask:
         return replace(self, features=features, rows=register.rows, known=register.known)
 
     def in_memory(self, register: Register | None) -> FitTask:
-        """A task that fits at once: to the sample of the register, with prices in proportion, or to all rows."""
+        """Return the task for the sample of a register, with prices scaled to it; for all rows if there is none."""
         if register is None:
             return replace(self, rows=np.asarray(self.rows, dtype=float))
         return replace(self.on_sample(register), evidence_spec=self.evidence_spec.of_sample(register.share))
 
     def certify(self, tree: ObliqueTree, claimed: Certificate, bound: float) -> Certificate:
-        """The certificate of another tree for these rows; ``bound`` is a lower bound of the cost of every tree."""
+        """Certify another tree on these rows; ``bound`` is a lower bound on the cost of every tree."""
         problem = self.guided_problem
         found, _ = recertify(problem, tree, claimed, self.spec, rules=tree)
         if claimed.evidence_cost is not None:
@@ -202,7 +202,7 @@ class FitTask:
 
 
 def leaves_of(tree: ObliqueTree, rows: FloatArray) -> IntArray:
-    """Leaf ids of all rows, one batch at a time, so that a large table of any number type needs little memory."""
+    """Leaf ids of all rows, computed in batches, so that a large table of any number type needs little memory."""
     leaf = np.empty(len(rows), dtype=np.int64)
     step = rows_of_batch(rows.shape[1])
     for first in range(0, len(rows), step):

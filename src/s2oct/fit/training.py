@@ -1,4 +1,4 @@
-"""From a problem to a certified tree of P2: what the estimators and the study call."""
+"""From a problem to a certified tree: the functions that the estimators and the study call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from s2oct.trees.rounding import as_rules
 from s2oct.trees.tree import ObliqueTree
 
 PREPARATION_SHARE, LARGEST_RESERVE = 0.25, 0.2
-"""Share of the time limit that preparing may take at most, and that is kept for the steps after the search at most."""
+"""Maximum share of the time limit for preparation, and maximum share reserved for the steps after the search."""
 
 NOT_EXACT = (
     "The largest distance between two rows was not found in time: the constant M of P2 is larger than the paper's rule "
@@ -58,26 +58,26 @@ class Trained:
     Attributes
     ----------
     tree : ObliqueTree
-        The tree: short decimals that read as rules.
+        The tree, with short decimals that read as rules.
     witness : ObliqueTree
-        The hyperplanes that the certificate is about. They put every row of the fit into the same leaf as the tree.
+        The hyperplanes to which the certificate refers. They put every row of the fit into the same leaf as the tree.
     certificate : Certificate
-        What it costs and what is proved.
+        The cost of the tree, and what is proved about it.
     stability : ndarray of shape (m,)
-        For every unlabeled row the share of other trees that are as good and agree with this one on the row's class;
-        NaN if none was found.
+        For every unlabeled row, the share of equally good trees that agree with this one on the row's class; NaN if
+        no such tree was found.
     scaling : Scaling
-        The map from the user's units to those of the model.
+        The map from the user's units to model units.
     notices : tuple of str
-        What the user should know about the fit.
+        Messages about the fit.
     stability_note : str
-        Why the stability is not known, or from how few trees it comes; empty otherwise.
+        Why the stability is unknown, or how few trees it comes from; empty otherwise.
     others : tuple of ObliqueTree
-        Distinct trees that are as good, in the user's units.
+        Other trees that are equally good, distinct, in the user's units.
     simplification : Simplification, optional
-        Makes simpler and richer trees, if the evidence model was fitted.
+        Finds simpler and richer trees, if the evidence model was fitted.
     advice : Advice, optional
-        The guide's answer; None if it was not asked or gave no answer in time.
+        The guide's probabilities; None if it was not asked or did not finish in time.
     """
 
     tree: ObliqueTree
@@ -92,7 +92,7 @@ class Trained:
     advice: Advice | None = None
 
     def over(self, problem: Problem) -> Trained:
-        """The same over all columns of a problem, where the tree was fitted to some of them."""
+        """Extend a fit to some columns of a problem to all of its columns."""
         columns, n_features = self.certificate.features, problem.n_features
         return replace(
             self,
@@ -114,44 +114,49 @@ def train(
     spent: float = 0.0,
     alone: bool = False,
 ) -> Trained:
-    """Fit a tree: of the evidence model where a guide has weight, of P2 otherwise.
+    """Fit a tree of the evidence model if a guide has weight, and of P2 otherwise.
 
     Parameters
     ----------
     problem : Problem
         Rows, labels and totals.
     spec : ModelSpec
-        What the user chose about the model.
+        The user's choices about the model.
     budget : Budget
-        What the fit may use.
+        Solver, seconds, threads and seed.
     guidance : Guidance, optional
-        The guide to ask about the unlabeled rows; the paper's P2 and nothing else if None.
+        The guide to ask about the unlabeled rows; with None, the fit solves the paper's P2.
     stop : callable
-        Asked often, from any thread of the fit. Once it returns True the fit ends and keeps its best tree.
+        Polled often, from any thread. Once it returns True, the fit ends and keeps its best tree.
     listener : Listener, optional
-        Is informed about stages, costs and bounds.
+        Receives stage, cost and bound updates.
     spent : float
-        Seconds of the time limit that reading the data took.
+        Seconds of the time limit already spent on reading the data.
     alone : bool
-        Whether nobody will ask for other trees that are as good.
+        Whether to skip the search for other trees that are equally good.
 
     Returns
     -------
     Trained
-        The tree, its certificate, and what the user should know.
+        The tree, its certificate, and messages about the fit.
     """
+    # 1. Prepare the problem in a limited share of the time. The time that this takes shows how much to reserve for the
+    #    steps after the search.
     context = open_context(budget, stop, listener, spent)
     prepared = prepare(problem, spec, deadline=context.clock.deadline(PREPARATION_SHARE * budget.time_limit))
     context = with_reserve(context)
 
+    # 2. Let the listener receive trees in the user's units, over all columns: inside the fit, trees are in model units.
     def for_user(tree: ObliqueTree) -> ObliqueTree:
         return widened_tree(prepared.scaling.to_user(tree), spec.features, problem.n_features)
 
     context = replace(context, listener=replace(context.listener, convert=for_user))
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
+    # 3. Find the tree. The certificate reports the seconds up to here, when the tree is final.
     outcome = _tree(prepared, context, guidance)
     seconds = context.clock.elapsed
+    # 4. Look for other trees that are equally good: how far they agree with the tree shows its stability.
     others = [] if alone else _others(outcome, context)
     if outcome.weighed is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
         outcome = replace(outcome, ended=TIME_LIMIT)
@@ -159,7 +164,10 @@ def train(
         context.notices.append(
             f"The fit was stopped while it looked for other trees of the same cost: it had found {len(others)}."
         )
+    # 5. Return to the user's units and short decimals, and certify the tree on the user's rows: rounding and scaling
+    #    could have changed what was found.
     trained = _trained(outcome, seconds, others, context)
+    # 6. After a fit of the evidence model, keep its search: the simplicity path uses the same questions.
     if outcome.weighed is None or guidance is None:
         return trained.over(problem)
     simplification = Simplification(
@@ -174,7 +182,7 @@ def train(
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: float = 0.0) -> FitContext:
-    """Load the solver, then start the clock: importing is not part of the time limit, reading the data is."""
+    """Load the solver, then start the clock: the time limit covers reading the data, but not importing the solver."""
     solver = load_solver(budget.solver) if budget.solver is not None else None
     clock = Clock(budget.time_limit, stop, now() - spent)
     context = FitContext(budget, solver, clock, Listeners.of(listener))
@@ -183,12 +191,12 @@ def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: f
 
 
 def with_reserve(context: FitContext) -> FitContext:
-    """The same, with time for what comes after the search.
+    """Reserve time for the steps after the search.
 
-    That takes less than twice as long as reading and preparing did. Measured on this table and with the present load of
-    the machine, this is nearer to the truth than any constant.
+    They take less than twice as long as reading and preparation. A time measured on this table, at the present load of
+    the machine, is more accurate than any constant.
     """
-    clock = context.clock.anew()  # what preparing had to leave out has a notice of its own
+    clock = context.clock.anew()  # steps that preparation skipped have their own notice
     return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))
 
 
@@ -201,12 +209,12 @@ def _tree(prepared: Prepared, context: FitContext, guidance: Guidance | None) ->
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
-    """The tree in the user's units, certified on the user's rows."""
+    """Return the tree in the user's units, certified on the user's rows."""
     prepared = outcome.prepared
     witness = prepared.scaling.to_user(outcome.tree)
     tree = as_rules(witness, prepared.given.X) if outcome.weighed is None else outcome.weighed.tree
     if (witness.apply(prepared.given.X) != tree.apply(prepared.given.X)).any():
-        # Beside huge numbers the way to model units and back loses digits.
+        # With very large numbers, conversion to model units and back loses digits.
         witness = tree
     record = FitRecord(
         bound=outcome.bound,
@@ -238,17 +246,17 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
 
 
 def _weighed(outcome: StrategyResult) -> dict[str, Any]:
-    """How a fit of the evidence model went; nothing of another one."""
+    """Fields of the record that a fit of the evidence model has; empty for other fits."""
     if outcome.weighed is None:
         return {}
     found = outcome.weighed.found
-    # Without the guide's answer, a bound says nothing about the model that was asked for.
+    # Without the guide's answer, a bound says nothing about the requested model.
     bound, among = (found.bound, found.among) if outcome.weighed.is_complete else (0.0, "")
     return {"model": EVIDENCE, "evidence_cost": found.cost, "evidence_bound": bound, "proved_among": among}
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
-    """Other trees that are as good."""
+    """Other trees that are equally good."""
     if outcome.weighed is not None:
         return [outcome.prepared.scaling.to_model(other) for other in outcome.weighed.others]
     return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
@@ -257,12 +265,11 @@ def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
 def recertify(
     problem: Problem, tree: ObliqueTree, claimed: Certificate, spec: ModelSpec, *, rules: ObliqueTree | None = None
 ) -> tuple[Certificate, float]:
-    """The certificate of a tree in the user's units for P2, recomputed, and the lower bound that needs no solver.
+    """Recompute the certificate of a tree in the user's units, and the lower bound of P2 that needs no solver.
 
-    ``rules`` is the tree as people read it, if it is not the same.
-    From the claimed certificate come what belongs to P2 and is not in the data (s, the columns and the number of
-    features that splits may use), the lower bound and its source, and how the fit went: its model, its end and its
-    cost there. The guide is no part of P2, and nobody keeps what it said.
+    ``rules`` is the tree as users read it, if it differs. The claimed certificate provides the parameters of P2 that
+    are not in the data (s, the columns and the maximum number of features per split), the lower bound and its source,
+    and the model, end and cost of the fit. The guide is not part of P2, and its probabilities are not stored.
     """
     claimed_spec = replace(
         spec,
@@ -273,7 +280,7 @@ def recertify(
     )
     prepared = prepare(problem, claimed_spec)
     prepared = prepared.with_coefficient_bound(min(claimed.coefficient_bound, LARGEST_M))
-    # Inside a fit costs are in rows; a certificate has them in survey weights.
+    # Inside a fit, costs are in rows; in a certificate, they are in survey weights.
     unit = problem.unit
     bound = Bound(claimed.lower_bound / unit, claimed.bound_source)
     record = FitRecord(
@@ -294,7 +301,7 @@ def recertify(
 
 
 def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
-    """Hand the literal P2 to a solver alone, as the paper does; trees and costs are still checked here."""
+    """Solve the literal P2 with a solver alone, as the paper does; trees and costs are still checked here."""
     context = open_context(replace(budget, solver=budget.solver or "highs"), never, None)
     prepared = prepare(problem, spec, merge=False)
     incumbent = Incumbent(context.clock, partial(price_tree, prepared))

@@ -1,4 +1,4 @@
-"""The cost of a tree in P2: where the tree puts the rows, and one term for each part of the objective."""
+"""The cost of a tree in P2: the assignment of the rows, and one term for each part of the objective."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Assignment:
 
     @cached_property
     def is_own_leaf(self) -> BoolArray:
-        """Which leaves have the class of each labeled row, shape (n, n_leaves)."""
+        """Whether each leaf has the class of each labeled row, shape (n, n_leaves)."""
         return np.asarray(self.tree.leaf_classes[None, :] == self.problem.labels[:, None])
 
     @cached_property
@@ -89,7 +89,7 @@ class Assignment:
 
     @property
     def margins(self) -> FloatArray:
-        """Smallest distance of each unlabeled row from a hyperplane, in units of omega, shape (m,)."""
+        """Minimum distance of each unlabeled row from a hyperplane, in units of omega, shape (m,)."""
         return self.unlabeled.of_rows
 
     def errors_are_within(self, most: float) -> bool:
@@ -135,7 +135,7 @@ def sum_of_errors(sizes: FloatArray, errors: FloatArray) -> float:
 class P2Variables:
     """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A.
 
-    With more than two classes, k and t are all leaves: which class a leaf has is one of the variables.
+    With more than two classes, k and t are all leaves, because the classes of leaves are variables.
     """
 
     omega: Block  # (b, j) normal vectors
@@ -148,7 +148,7 @@ class P2Variables:
     delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
     xi: Block  # ()     rows off the total; (d,) with d domains
     used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
-    classes: ClassVariables | None = None  # which class each leaf has; None for two classes
+    classes: ClassVariables | None = None  # classes of the leaves; None for two classes
 
 
 @dataclass(frozen=True)

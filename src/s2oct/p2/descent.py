@@ -1,7 +1,7 @@
 """Descents: all hyperplanes move at once along the gradient of a cost with wide margins, which shrink.
 
 A descent has several stages. In each stage the margins shrink from wide to those of P2, and the hyperplanes take the
-steps of Adam (`cpp/descent.h`). Between stages, rows that still pay gain strength.
+steps of Adam (`cpp/descent.h`). Between stages, rows that still have a cost gain strength.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DescentParameters:
     n_stages, n_stages_on_grid : int
         Maximum number of stages. Rounding ends descents on the grid earlier.
     narrower : float
-        Initial width of a stage, relative to the stage before: later stages keep more of what was found.
+        Initial width of a stage, relative to the previous stage: later stages keep more of the tree.
     last_width, last_step : float
         Width and step at the end of a stage: slightly wider than the margins of P2, with small steps compared to them.
     last_width_on_grid : float
@@ -53,8 +53,8 @@ class DescentParameters:
     free_stages : int
         Stages on the grid before the first coefficients are rounded.
     boost, fading : float
-        After each stage, the strength of a row that still pays grows by ``boost``. For other rows, ``fading`` is the
-        share that remains of earlier growth.
+        After each stage, the strength of a row that still has a cost grows by ``boost``. For other rows, ``fading`` is
+        the share that remains of earlier growth.
     stretch : int
         Steps between two selections of nearby rows: selecting takes as long as several steps.
     steps_ahead : float
@@ -143,7 +143,7 @@ def descend(
     deadline: Deadline,
     parameters: DescentParameters = DEFAULTS,
 ) -> tuple[float, Hyperplanes]:
-    """The lowest cost of all stages from ``start``, including a price for missing margins, and its hyperplanes.
+    """The lowest cost of all stages from ``start``, including the price of margin violations, and its hyperplanes.
 
     Stages that the deadline cuts short also count.
     """
@@ -158,7 +158,7 @@ def descend(
         # 2. On the grid, round more coefficients in every stage: the others then compensate.
         if descent.on_grid and number >= parameters.free_stages:
             moving.round((number - parameters.free_stages + 1) / (n_stages - parameters.free_stages + 1))
-        # 3. Shrink the margins from wide, which sees far rows, to those of P2.
+        # 3. Shrink the margins from wide ones, which include distant rows, to those of P2.
         moving.run_stage(_stage(descent, number, moving.spread, parameters), deadline)
         planes = moving.planes()
         H = values_at_nodes(instance, *planes)
@@ -171,7 +171,7 @@ def descend(
         least = min(least, cost)
         if found[-1][0] <= instance.floor + 1e-9 or deadline.passed:
             break
-        # 5. Strengthen rows that still pay, as boosting does, so that the next stage takes care of them.
+        # 5. Strengthen rows that still have a cost, as boosting does, so that the next stage focuses on them.
         moving.strengthen(H)
     return min(found, key=lambda stage: stage[0])
 
@@ -302,7 +302,7 @@ class _Moving:
             take_steps(rows, aims, self.motion, stage, begin, min(begin + stretch, stage.n_steps))
 
     def working_set(self, reach: float) -> tuple[_WorkingSet, FloatArray]:
-        """The rows that may be within the margins during the next stretch, and how many other rows each cell has."""
+        """The rows that may be within the margins during the next stretch, and the number of other rows per cell."""
         instance, n = self.instance, self.instance.n_labeled
         H = self.motion.normals @ self.Z
         H -= self.motion.offsets[:, None]
@@ -332,7 +332,7 @@ class _Moving:
 
 
 def _cost(instance: Instance, H: FloatArray, parameters: DescentParameters) -> float:
-    """The cost of a tree and of its missing margins."""
+    """The cost of a tree, including the price of its margin violations."""
     return tree_cost(instance, H) + parameters.margin_price * margin_violation(instance, H)
 
 

@@ -23,8 +23,8 @@ FAR = 1e30
 """Higher than any cost: no tree was found yet, or a class has no leaf."""
 
 STRETCH_WORK, USUAL_MOVES = 2e6, 60
-"""Rows times moves of one stretch: some hundredths of a second, fixed so that results do not depend on speed. And the
-default number of moves per visit."""
+"""Rows times moves of one stretch, which takes some hundredths of a second and is fixed so that results do not depend
+on speed; and the default number of moves per visit."""
 
 VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
 """Work per row and node besides the features, in features; and rows times nodes times features that a shared core
@@ -138,7 +138,7 @@ class Instance:
 
     @cached_property
     def data(self) -> CoreInstance:
-        """The same for the kernels."""
+        """The instance in the form that the kernels use."""
         first = self.targets.first_cells
         return CoreInstance(
             XT=self.XT,
@@ -181,7 +181,7 @@ class Instance:
 
 
 SAMPLE = 500
-"""Values of a feature that are checked first: most features without a grid reveal it there."""
+"""Number of values of a feature that are checked first: they rule out most features without a grid."""
 
 _RELATIVE_TOLERANCE = 1e-7
 
@@ -250,7 +250,7 @@ def tree_cost(instance: Instance, H: FloatArray) -> float:
 
 
 def ends(leaf_classes: IntArray, right: BoolArray, node: int = 1) -> IntArray:
-    """The class in which each row ends if it starts at a node; ``right`` (n_branches, rows) has its sides."""
+    """The class that each row gets if it starts at a node; ``right`` (n_branches, rows) has its sides."""
     n_leaves, row = len(leaf_classes), np.arange(right.shape[1])
     at = np.full(len(row), node)
     while node < n_leaves:
@@ -260,7 +260,7 @@ def ends(leaf_classes: IntArray, right: BoolArray, node: int = 1) -> IntArray:
 
 
 def reaches(right: BoolArray, node: int) -> BoolArray:
-    """Which rows reach a node; ``right`` (n_branches, rows) has their sides."""
+    """Whether each row reaches a node; ``right`` (n_branches, rows) has the sides of the rows."""
     there = np.ones(right.shape[1], dtype=bool)
     while node > 1:
         there &= right[node // 2 - 1] == bool(node % 2)

@@ -151,7 +151,7 @@ def build_lean(prepared: Prepared) -> Milp:
 
 
 def _paid_errors(prepared: Prepared) -> tuple[BoolArray, BoolArray]:
-    """Which y^L and y^R are on a path to a leaf of the row's own class, each of shape (b, i)."""
+    """Whether y^L and y^R are on a path to a leaf of the row's own class, each of shape (b, i)."""
     problem, topology = prepared.problem, prepared.topology
     leaves = own_leaves(problem.labels, topology)
     nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
@@ -295,7 +295,7 @@ class ModelSize:
 def p2_size(n_labeled: int, n_unlabeled: int, n_features: int, depth: int, *, few_features: bool = False) -> ModelSize:
     """Size of the literal P2 (Table 2 of the paper); the lean model is smaller.
 
-    ``few_features`` says that the number of features per split is limited, which is not in the paper.
+    With ``few_features``, the number of features per split is limited, which is not in the paper.
     """
     nb, own = 2**depth - 1, 2 ** (depth - 1)
     n, m, p = n_labeled, n_unlabeled, n_features

@@ -27,9 +27,9 @@ class NodeFitParameters:
     Attributes
     ----------
     labeled_price : float
-        Price of a labeled row in a wrong class; the mean unlabeled row costs 1, because its class is presumed.
+        Price of a misclassified labeled row; the mean unlabeled row costs 1, because its class is only presumed.
     doubtful_share : float
-        Share of an unlabeled row's price that does not depend on how clear its class is, so that doubtful rows count.
+        Share of an unlabeled row's price that does not depend on the certainty of its class: uncertain rows also count.
     score_ridges : tuple of float
         Ridge penalties of the linear classifier, one of which is drawn for each start, so that starts differ.
     n_features : int
@@ -169,7 +169,7 @@ def _shifted_to_totals(costs: FloatArray, sizes: FloatArray, totals: FloatArray)
         low = relative[order[max(filled - 1, 0)], k]
         high = relative[order[min(filled, len(order) - 1)], k]
         beyond = float(np.ptp(relative[:, k])) + 1.0
-        # A class with a total of 0 must be the cheapest for no row, a class with all rows for every row.
+        # A class with a total of 0 must be the cheapest class of no row, and a class with all rows that of every row.
         threshold = low - beyond if filled == 0 else high + beyond if filled >= len(order) else 0.5 * (low + high)
         relative[:, k] -= threshold
     return np.asarray(relative - relative.min(axis=1, keepdims=True))
@@ -253,7 +253,7 @@ class _NodeFits:
 
     @property
     def cost(self) -> float:
-        """The price of all rows for the classes in which they end."""
+        """The price of all rows in their present classes."""
         classes = ends(self.topology.leaf_classes, self.right)
         return float(np.take_along_axis(self.prices, classes[:, None], axis=1).sum())
 
@@ -270,7 +270,7 @@ class _NodeFits:
                 return
 
     def refit(self, node: int, rng: np.random.Generator, *, singles: bool) -> bool:
-        """Give a node the best hyperplane fitted to the rows it decides about, if that lowers the cost."""
+        """Give a node the best hyperplane fitted to the rows whose cost it affects, if that lowers the cost."""
         rows, gain = self.decided(node)
         if not len(rows):
             return False
@@ -297,7 +297,7 @@ class _NodeFits:
         return True
 
     def decided(self, node: int) -> tuple[IntArray, FloatArray]:
-        """Rows whose price depends on their side at a node, and what each saves on the right."""
+        """Rows whose price depends on their side at a node, and the amount that each saves on the right."""
         rows = np.flatnonzero(reaches(self.right, node))
         left, right = (ends(self.topology.leaf_classes, self.right[:, rows], 2 * node + side) for side in (0, 1))
         gain = self.prices[rows, left] - self.prices[rows, right]
@@ -312,7 +312,7 @@ class _NodeFits:
 def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, float]:
     """The best offset along a direction or its reverse.
 
-    Returns what the rows on the left would have saved on the right, the sign of the direction and the offset along it.
+    Returns the amount that rows on the left would save on the right, the sign of the direction, and the offset.
     """
     order = np.argsort(values, kind="stable")
     values = values[order]
@@ -350,9 +350,9 @@ def logistic_path(X: FloatArray, gain: FloatArray, parameters: NodeFitParameters
 def forward_path(X: FloatArray, gain: FloatArray, most: int, parameters: NodeFitParameters = DEFAULTS) -> FloatArray:
     """Directions of 1, 2, ... up to ``most`` features that separate rows by whether they gain on the right.
 
-    Each has one feature more than the one before: the feature in which the weighted logistic loss falls fastest. Then
-    all its coefficients are refitted. ``X`` are standardised features of the rows, ``gain`` is what each saves on the
-    right.
+    Each has one feature more than the previous one: the feature in which the weighted logistic loss falls fastest. Then
+    all its coefficients are refitted. ``X`` are standardised features, ``gain`` is the amount that each row saves on
+    the right.
     """
     importance, is_right = np.abs(gain), gain > 0
     penalty = parameters.forward_ridge * float(importance.sum())

@@ -1,6 +1,6 @@
 """Linear programs for one branch node while every row keeps its side: the best hyperplane, and one with fewer features.
 
-Unlabeled rows enter a program when they are violated, and each solve starts where the last one ended.
+Unlabeled rows enter a program when their margins are violated, and each solve starts where the last one ended.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ WORK = 2e7
 """Limit on simplex steps times columns and rows of the programs of one tree: some tenths of a second."""
 
 MOST_KEPT_ENTRIES = 4e6
-"""Limit on labeled rows times columns: a larger program takes longer than it may."""
+"""Limit on labeled rows times columns: a larger program takes too long."""
 
 _TINY = 1e-9
 
@@ -231,7 +231,7 @@ class _SparseProgram:
         self._program.set_upper(np.concatenate([features, self._p + features]), largest)
 
     def _shortest(self, weights: FloatArray, deadline: Deadline, work: float) -> FloatArray | None:
-        """(omega, gamma) of least weighted size, with tiny coefficients set to 0; None if there is none in time."""
+        """(omega, gamma) of minimum weighted size, with tiny coefficients set to 0; None if there is none in time."""
         p = self._p
         price = weights * self._spread / float((weights * self._spread).max())
         self._program.set_costs(np.concatenate([price, price, np.zeros(1 + self._n)]))

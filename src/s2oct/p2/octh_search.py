@@ -58,9 +58,8 @@ class OcthParameters:
     work : float
         Visits times rows beyond which a round has fewer visits.
     hot, shallow_hot, again_hot : tuple of float
-        First temperatures, one of which is drawn for every round, where a row in a wrong leaf costs 2: in general, for
-        trees of depth 1 or 2, and from the best tree. Long hot searches lose their splits and recover few of them
-        sooner than many.
+        Choices of the first temperature of a round, where a misclassified row costs 2: in general, for trees of depth
+        1 or 2, and from the best tree. Long hot searches lose their splits, and recover a few of them sooner than many.
     cold : float
         Last temperature.
     settling : tuple of float
@@ -68,19 +67,19 @@ class OcthParameters:
     settling_price : float
         Price of a row in the middle of a gap there.
     sparse_prices, dense_prices : tuple of float
-        The same price before, one of which is drawn for every round. Dense rows need a higher one to keep gaps free.
+        Choices of this price before settling. Dense rows need a higher price to keep gaps free.
     dense : float
-        Rows are dense if evenly spread rows would have this number in a gap.
+        Rows are dense if a gap would contain this number of evenly spread rows.
     refitting : float
         Share of the remaining time for the node fits of one tree.
     promising : float
-        A round's tree is refitted if it has at most this number of times the errors of the best tree.
+        A round's tree is refitted if its errors are at most this multiple of those of the best tree.
     n_sweeps : int
         Maximum number of times that all nodes are refitted.
     n_cuts : int
         Number of hyperplanes of a node that are moved into gaps, those with the fewest errors before.
     n_switches : int
-        Number of wrong rows at a node, the nearest first, that the split is asked to put on the other side.
+        Number of rows on the wrong side of a node, the nearest first, that are tried on its other side.
     """
 
     starts: tuple[str, ...] = ("cart", "random", "best", "random", "alternating", "best", "random", "best")
@@ -132,7 +131,7 @@ class OcthSearch:
         rng = np.random.default_rng([self.seed, number])
         kind = parameters.starts[number % len(parameters.starts)]
         planes = self._start(kind, number, best, rng, deadline)
-        # 2. Anneal for few errors at a low price of rows in gaps, then at one that leaves no row there.
+        # 2. Anneal for few errors at a low price of rows in gaps, then at a price that keeps all rows out of them.
         planes = self._annealed(planes, rng, deadline, is_again=kind == "best")
         # 3. Turn the hyperplanes into a tree of OCT-H: annealing does not enforce gaps and leaf sizes.
         tree = standard_form(problem, self.topology, self.spec, *planes, deadline)
@@ -406,8 +405,8 @@ def cleared_gap(
 ) -> GapSplit | None:
     """A split whose gap has the given width, with a few rows on other sides; None if this takes too long.
 
-    The rows next to a widest gap keep it narrow. The row whose change of side widens it most changes its side, and so
-    on until the gap is wide enough.
+    The rows next to a widest gap keep it narrow. Each step moves the row whose change of side widens the gap most,
+    until the gap is wide enough.
     """
     programs = CLEARING_WORK // X.shape[1]
     while split.width < width:
@@ -481,7 +480,7 @@ def _candidates(
         for errors, offset in _best_cuts(X @ direction, gain, sizes, spec.min_leaf)
     ]
     best_cuts = (cut[2:] for cut in sorted(cuts, key=lambda cut: cut[:2])[: parameters.n_cuts])
-    # The rows that are wrong on their sides, the nearest first.
+    # The rows that would gain on the other side, the nearest first.
     distance = X @ tree.omega[node - 1] - tree.gamma[node - 1]
     wrong = np.flatnonzero(np.where(right[node - 1], -gain, gain) > 0)
     wrong = wrong[np.argsort(np.abs(distance[wrong]), kind="stable")][: parameters.n_switches]
@@ -494,7 +493,7 @@ def _candidates(
 def _switched(
     X: FloatArray, right: BoolArray, wrong: IntArray, distance: FloatArray, deadline: Deadline
 ) -> Iterator[tuple[FloatArray, float]]:
-    """For each wrong row, the split with the widest gap that has it on the other side and all others as before."""
+    """For each row on the wrong side, the widest-gap split that moves only this row to the other side."""
     for row in wrong:
         sides = right.copy()
         sides[row] ^= True
@@ -523,7 +522,7 @@ def _best_cuts(values: FloatArray, gain: FloatArray, sizes: FloatArray, min_leaf
     order = np.argsort(values, kind="stable")
     ordered, below = values[order], np.cumsum(sizes[order])[:-1]
     enough = max(min_leaf, 1)
-    # What rows on the left would have gained on the right.
+    # The gain that rows on the left would have on the right.
     forgone = np.cumsum(gain[order])[:-1]
     usable = np.flatnonzero((np.diff(ordered) > 0) & (below >= enough) & (float(sizes.sum()) - below >= enough))
     if not len(usable):

@@ -2,10 +2,10 @@
 
 The directions and the nodes above stay fixed. A last-level node may put its offset into any gap between the unlabeled
 rows that is at least 2 wide. Each gap is an offer: a number of rows in class 0, at a price. Every labeled row chooses
-the node below which it ends, the cheapest one at present. Costs then add up over the nodes. For the present offsets the
-sum is the cost of the tree. For other offsets the tree costs at most the sum, because rows may choose again. The
-cheapest offers for every number of rows are combined node by node (a min-plus convolution). Then the labeled rows
-choose again, and so on while the cost decreases.
+the last-level node that is cheapest at present. Costs are then sums over the nodes. For the present offsets the sum is
+the cost of the tree. For other offsets the tree costs at most the sum, because rows may choose again. The cheapest
+offers for every number of rows are combined node by node (a min-plus convolution). Then the labeled rows choose again,
+and so on while the cost decreases.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from s2oct.p2.instance import Instance, tree_cost, values_at_nodes
 from s2oct.stopping import Deadline
 
 MOST_OFFERS, COMBINATION_WORK = 2000, 5e7
-"""Limits on the offers of a node, of which the cheapest are combined, and on offers times rows: each offer takes one
-pass over the possible counts."""
+"""Maximum number of offers of a node, the cheapest ones, and limit on offers times rows: each offer takes one pass over
+the possible counts."""
 
 REPEATS = 5
 """Maximum number of combinations for one tree."""
@@ -162,7 +162,7 @@ class _Menu:
     signs: FloatArray
 
     def pruned(self, most: int) -> _Menu:
-        """The cheapest offer of every count, and of these at most the ``most`` cheapest."""
+        """Keep the cheapest offer of every count, and at most the ``most`` cheapest of these."""
         order = np.lexsort((self.prices, self.counts))
         first = order[np.append(True, np.diff(self.counts[order]) > 0)]
         return self.take(first[np.argsort(self.prices[first], kind="stable")[:most]])

@@ -31,7 +31,7 @@ _EXACT_L1_WORK = 5e8
 
 
 class Diameter(NamedTuple):
-    """Bounds on the largest distance between two rows: one that two rows have, and one that no two rows exceed."""
+    """Lower and upper bound on the largest distance between two rows; two rows attain the lower bound."""
 
     least: float
     most: float
@@ -82,7 +82,7 @@ def _far_pair(rows: FloatArray, deadline: Deadline) -> float:
     for here in outer.tolist():
         reached = 0.0
         while not deadline.passed:
-            # Differences decide how far the farthest row is. Which one it is need not be exact.
+            # The choice of the farthest row need not be exact, but its distance is computed from differences.
             there = int((squares - 2 * (rows @ rows[here])).argmax())
             distance = float(np.linalg.norm(rows[there : there + 1] - rows[here], axis=1)[0])
             if distance <= reached:
@@ -401,7 +401,7 @@ class Prepared:
     spec : ModelSpec
         The parameters of the model.
     scaling : Scaling
-        The map from the user's units to those of the model.
+        The map from the user's units to model units.
     topology : Topology
         The shape of the tree.
     bounds : Bounds
@@ -429,7 +429,7 @@ class Prepared:
 
     @cached_property
     def lowest(self) -> FloatArray:
-        """The smallest value of each feature, in model units."""
+        """The minimum of each feature, in model units."""
         parts = self.problem.X_labeled, self.problem.X_unlabeled
         return np.asarray(np.min([part.min(axis=0, initial=np.inf) for part in parts], axis=0))
 

@@ -20,7 +20,7 @@ DECIDED_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the cost of every tree, and where it comes from."""
+    """A lower bound on the cost of every tree, and its source."""
 
     value: float
     source: str
@@ -106,7 +106,7 @@ def lower_bound(problem: Problem, C: float) -> float:
     _, place = equal_rows(problem.X)
     n, n_places = problem.n_labeled, int(place.max()) + 1
     counts = np.bincount(2 * place[:n] + problem.labels, problem.labeled_multiplicity, 2 * n_places).astype(float)
-    # What the labeled rows of a place pay at least if its unlabeled rows end in A, and in B.
+    # Minimum errors of the labeled rows of a place if its unlabeled rows end in A, and in B.
     as_a, as_b = 2 * counts[1::2], 2 * counts[::2]
     size = np.bincount(place[n:], problem.unlabeled_multiplicity, n_places).astype(int)
     moved = least_moves(as_a - as_b, size, C * misses_of_counts(problem))
@@ -232,7 +232,7 @@ WORK = 1e8
 """Limit on pairs times features in the search for near rows: some tenths of a second."""
 
 SAFE = 1e-3
-"""How much nearer rows must be than the distance at which a tree can separate them: margins hold up to rounding."""
+"""Rows must be nearer by this than the distance at which a tree can separate them, because margins are rounded."""
 
 Pairs = tuple[IntArray, IntArray, FloatArray]
 """First rows, second rows, and s times the distances of the pairs."""
@@ -319,7 +319,7 @@ def _nearest(row: IntArray, place: IntArray, price: FloatArray) -> tuple[IntArra
 
 
 def _paired(one: IntArray, other: IntArray, price: FloatArray, sizes: FloatArray) -> float:
-    """Total price of pairs, the most expensive first, where every row is in pairs at most as often as its size."""
+    """Total price of pairs, the most expensive first; the size of a row is the maximum number of its pairs."""
     left, total = sizes.copy(), 0.0
     for k in np.argsort(-price, kind="stable"):
         taken = min(left[one[k]], left[other[k]])

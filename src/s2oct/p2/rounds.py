@@ -57,7 +57,7 @@ class RoundParameters:
     n_directions : int
         Random directions tried at a node when its offset is cleared.
     n_peelings : int
-        How often every node is cut again before the annealing: later nodes change what is best for earlier ones.
+        Number of times that every node is cut again before annealing: later nodes change the best cut of earlier ones.
     labeled_tries : int
         Maximum number of fits of the labeled rows until one reaches the floor.
     descent_steps : int
@@ -103,8 +103,8 @@ class RoundParameters:
 DEFAULTS = RoundParameters()
 
 TURNS = ("leader", "descents", "leader", "round", "leader")
-"""Whose turn it is, by number. The method that found the best tree so far has four turns of five, the other has one.
-Five has no common divisor with the periods of `RECIPES`, so every recipe gets its turn."""
+"""Turns by number. The method that found the best tree so far has four turns of five, the other method has one. Five
+has no common divisor with the periods of `RECIPES`, so every recipe gets its turn."""
 
 
 def descends(instance: Instance, number: int, *, descents_lead: bool, parameters: RoundParameters = DEFAULTS) -> bool:
@@ -294,7 +294,7 @@ class _Round:
     def by_alternation(self) -> None:
         """Fit nodes to the presumed classes of the rows, then create margins: by grid steps or with a growing price.
 
-        A guide rules out rounding to the grid, which would change the classes of rows of which the guide is sure.
+        A guide rules out rounding to the grid, which would change the classes of rows about which the guide is certain.
         """
         omega, gamma = alternating_start(self.instance, self.rng, self.deadline)
         if self.gridded == 1.0 and not self.instance.is_guided:
@@ -309,7 +309,7 @@ class _Round:
 
     def separated_on_grid(self) -> None:
         """Separate the labeled classes by a linear program, round to the grid, and take grid steps only."""
-        # Unused: with it, both recipes on the grid get the same random numbers, and seeded fits stay what they were.
+        # Unused, but it keeps the random numbers of both recipes on the grid equal, and seeded fits unchanged.
         self.draw_hot()
         state = State.at(*separating_start(self.instance, self.rng, self.deadline))
         self.anneal_on_grid(state, hot=0.4)
@@ -492,9 +492,9 @@ def _always(_: _Round) -> bool:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A kind of round: it has the turns ``turns`` of every ``period`` rounds, if ``suits`` the problem.
+    """A kind of round: it has the turns ``turns`` of every ``period`` rounds, if it ``suits`` the problem.
 
-    ``from_best`` says that it starts from the best tree so far.
+    With ``from_best``, it starts from the best tree so far.
     """
 
     follow: Callable[[_Round], None]
@@ -560,7 +560,7 @@ RECIPES = (
         "Labels, totals and margins one after the other succeed where all at once end in a poor valley.",
     ),
 )  # fmt: skip
-"""The kinds of rounds of annealing. The first one that has the turn is followed."""
+"""The kinds of rounds of annealing. A round follows the first one that has the turn."""
 
 DESCENTS = (
     Recipe(
@@ -573,4 +573,4 @@ DESCENTS = (
         "New starts find other valleys.",
     ),
 )  # fmt: skip
-"""The kinds of turns of descents, likewise."""
+"""The kinds of turns of descents, in the same form."""

@@ -31,7 +31,7 @@ class Score:
     n_margin_violations : int
         Unlabeled rows that are too near a hyperplane.
     min_margin : float
-        Smallest distance of an unlabeled row from a hyperplane.
+        Minimum distance of an unlabeled row from a hyperplane.
     guide_cost : float
         The guide's charge, see `guide_cost`; 0 without a guide.
     """
@@ -67,7 +67,7 @@ def guide_cost(guide: Guide, assignment: Assignment) -> float:
 
 
 _WORTH_MENDING = 0.5
-"""A smallest margin below this is not a rounding error. Scaling it up would make a different tree."""
+"""A minimum margin below this is not a rounding error. Scaling it up would give a different tree."""
 
 
 def is_feasible(
@@ -79,8 +79,8 @@ def is_feasible(
 ) -> bool:
     """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
 
-    The assignment may be in other units than the bounds: ``scale`` is what the features were multiplied by. With
-    ``most_features`` no split may have more coefficients other than 0.
+    The assignment may be in other units than the bounds: ``scale`` is the factor of the features. ``most_features`` is
+    the maximum number of nonzero coefficients per split.
     """
     slack, bounds = 1 + MARGIN_TOLERANCE, bounds.strict()
     reach = assignment.unlabeled.largest.max(initial=0.0)
@@ -120,7 +120,7 @@ def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
     """
     problem, s = prepared.problem, prepared.bounds.s
     omega = np.clip(tree.omega, -s, s)
-    # Solvers give any coefficient to a feature that is the same for all rows; a large value drowns the others.
+    # Solvers give arbitrary coefficients to constant features; a large one would swamp the others.
     constant = prepared.spread == 0
     gamma = tree.gamma - omega[:, constant] @ prepared.lowest[constant]
     omega[:, constant] = 0.0
@@ -138,7 +138,7 @@ def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
 
 
 def _idle(routed: Assignment) -> tuple[BoolArray, BoolArray]:
-    """Which nodes have all rows on one side, at distance 1 or more, and whether that is the right side."""
+    """Whether each node has all rows on one side, at distance 1 or more, and whether that is the right side."""
     labeled, unlabeled = routed.labeled, routed.unlabeled
     n_left, n_right = labeled.n_left + unlabeled.n_left, labeled.n_right + unlabeled.n_right
     n_rows = len(labeled.of_rows) + len(unlabeled.of_rows)
@@ -164,6 +164,6 @@ def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
     factor = np.ones(len(largest))
     with np.errstate(divide="ignore"):
         factor[splits] = np.minimum((1 + 1e-12) / distance, prepared.bounds.s / np.where(splits, largest, 1.0))[splits]
-    # Where no unlabeled row is, any length will do.
+    # Without unlabeled rows, any length will do.
     factor[splits & (factor == 0)] = 1.0
     return replace(tree, omega=tree.omega * factor[:, None], gamma=np.where(splits, tree.gamma * factor, tree.gamma))

@@ -21,7 +21,7 @@ def constant_start(instance: Instance, rng: np.random.Generator) -> Hyperplanes:
 
 
 def axis_start(instance: Instance, rng: np.random.Generator) -> Hyperplanes:
-    """A random feature at every node, split in the middle of a random gap, which it fits if s allows."""
+    """A random feature at every node, split in the middle of a random gap; the margins fill the gap if s allows."""
     omega, gamma = constant_start(instance, rng)
     distinct: dict[int, FloatArray] = {}
     for b in range(len(gamma)):
@@ -59,7 +59,7 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: Dea
 
 
 def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> FloatArray | None:
-    """(omega, gamma) of least hinge error between two classes, and then of least 1-norm; None if the LP fails."""
+    """(omega, gamma) of minimum hinge error between two classes, then of minimum 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
     if not deadline.allows(n * (n + 2 * p) / ENTRIES_PER_SECOND):
         return None

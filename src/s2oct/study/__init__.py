@@ -1,4 +1,4 @@
-"""The paper's study: its instances, sampling designs and methods, and the means to run it and report on it."""
+"""The paper's study: its instances, sampling designs and methods, and the code to run it and report on it."""
 
 from s2oct.study.designs import DESIGNS, Draw, biased_draw, simple_draw
 from s2oct.study.instances import InstanceFacts, StudyData, load_instance, manifest

@@ -14,12 +14,12 @@ from s2oct.study.instances import StudyData
 
 LABELED_SHARE = 0.1
 ODDS_A, ODDS_B = 0.85, 0.15
-"""Odds of being labeled in the biased design, of a row of class A and of a row of another class."""
+"""Odds of being labeled in the biased design, for rows of class A and for other rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """An instance with some of its rows labeled; the totals of the classes among the others are known."""
+    """An instance with some of its rows labeled; the class totals of the other rows are known."""
 
     data: StudyData
     is_labeled: BoolArray
@@ -33,22 +33,22 @@ class Draw:
 
     @property
     def totals(self) -> dict[str, int]:
-        """Unlabeled rows of each class."""
+        """Number of unlabeled rows per class."""
         counts = np.bincount(self.data.codes[~self.is_labeled], minlength=self.data.n_classes)
         return {name: int(count) for name, count in zip(self.data.classes, counts, strict=True)}
 
     def problem(self) -> Problem:
-        """The problem that a method solves."""
+        """Return the problem that a method solves."""
         return Problem.from_arrays(self.data.X, self.y, totals=self.totals)
 
 
 def biased_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
-    """Labeled rows drawn without replacement, rows of class A at odds of .85 to .15 for others."""
+    """Draw labeled rows without replacement, with odds of .85 for rows of class A and .15 for other rows."""
     return _draw(data, seed, share, np.where(data.is_a, ODDS_A, ODDS_B))
 
 
 def simple_draw(data: StudyData, seed: int, share: float = LABELED_SHARE) -> Draw:
-    """A simple random sample of labeled rows."""
+    """Draw a simple random sample of labeled rows."""
     return _draw(data, seed, share, np.ones(len(data.X)))
 
 
@@ -56,12 +56,12 @@ DESIGNS: dict[str, Callable[[StudyData, int, float], Draw]] = {"biased": biased_
 
 
 def n_labeled_rows(n_rows: int, share: float = LABELED_SHARE) -> int:
-    """The number of rows in a share: at least one, and not all of them."""
+    """Number of rows in a share of the table: at least one, but not all rows."""
     return min(max(1, round(share * n_rows)), n_rows - 1)
 
 
 def _draw(data: StudyData, seed: int, share: float, odds: FloatArray) -> Draw:
-    # Seeded by instance and sample, so that a draw does not depend on what was drawn before.
+    # Seeded by instance and sample, so that a draw does not depend on earlier draws.
     rng = np.random.default_rng([seed, zlib.crc32(data.name.encode())])
     n_rows = len(data.X)
     n_labeled = n_labeled_rows(n_rows, share)

@@ -21,13 +21,13 @@ COLOURS = ("#2f7fc1", "#d9741a", "#2a9d6f", "#9a67c4", "#d1495b", "#7f8c8d")
 DASHES = ("-", "--", "-.", ":")
 FONT_SIZE = 9.0
 FASTEST = 1e-3
-"""Left end of the time axis; quicker proofs are drawn there."""
+"""Left end of the time axis; faster proofs are drawn there."""
 
 
 def draw_ecdf(found: Sequence[Mapping[str, Any]], time_limit: float, path: Path, title: str) -> Picture:
-    """Share of draws proved over time, one line per method, as `s2oct.study.summary.solved` counts them.
+    """Draw the share of proved draws over time, one line per method, as `s2oct.study.summary.solved` counts them.
 
-    ``path`` is that of the files without their suffix.
+    ``path`` is the path of the files without suffix.
     """
     with page_style(FONT_SIZE):
         figure, axes = _new_figure(5.2, 3.4)
@@ -51,7 +51,7 @@ def draw_ecdf(found: Sequence[Mapping[str, Any]], time_limit: float, path: Path,
 
 
 def draw_boxes(groups: Sequence[tuple[str, Sequence[float]]], path: Path, title: str, *, zero: bool) -> Picture:
-    """A horizontal box per group: quartiles, whiskers to the last value within 1.5 times the box, points beyond."""
+    """Draw a horizontal box per group: quartiles, whiskers to the last value within 1.5 box lengths, points beyond."""
     with page_style(FONT_SIZE):
         figure, axes = _new_figure(4.3, 0.7 + 0.25 * len(groups))
         if zero:

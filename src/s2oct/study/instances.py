@@ -24,10 +24,10 @@ from s2oct.errors import InvalidProblem, StudyError
 LABEL_COLUMN = "target"
 
 TWO_CLASSES = 2
-"""Classes of an instance in the paper."""
+"""Number of classes per instance in the paper."""
 
 CLASS_NAMES = np.array(list(string.ascii_uppercase), dtype=object)
-"""Names of the classes of an instance, in their order."""
+"""Names of the classes of an instance, in order."""
 
 PMLB_URL = "https://github.com/EpistasisLab/pmlb/raw/master/datasets"
 SECONDS_TO_ANSWER = 30.0
@@ -40,15 +40,15 @@ class InstanceFacts:
     Attributes
     ----------
     name : str
-        As in Table 1.
+        Name in Table 1.
     pmlb_name : str
-        As in the Penn Machine Learning Benchmarks today.
+        Present name in the Penn Machine Learning Benchmarks.
     n_rows, n_features : int
-        As in Table 1, which counts rows without exact duplicates (and ionosphere's 350 as 351).
+        Numbers in Table 1, which excludes exact duplicates (and counts ionosphere's 350 rows as 351).
     class_a : float
-        The value of the label column that is class A.
+        The value of the label column that denotes class A.
     sha256 : str
-        SHA-256 of the compressed file of the benchmarks.
+        SHA-256 of the compressed benchmark file.
     """
 
     name: str
@@ -86,10 +86,10 @@ class StudyData:
         class_a: float = 1.0,
         n_classes: int = TWO_CLASSES,
     ) -> StudyData:
-        """Rows with class A as class 0, and the other classes in ascending order.
+        """Create the data with class A as class 0 and the other classes in ascending order.
 
-        Beyond ``n_classes`` classes the last ones are one class. With two, this is the paper's class A against all
-        others.
+        If there are more than ``n_classes`` classes, the last ones are merged. With two, this is the paper's class A
+        against all others.
         """
         others = np.unique(targets[targets != class_a])
         place = 1 + np.minimum(np.searchsorted(others, targets), n_classes - 2)
@@ -97,7 +97,7 @@ class StudyData:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; at least two, as everywhere in the package."""
+        """Number of classes, at least two."""
         return max(TWO_CLASSES, int(self.codes.max()) + 1)
 
     @property
@@ -107,13 +107,13 @@ class StudyData:
 
     @property
     def is_a(self) -> BoolArray:
-        """Which rows are of class A."""
+        """Whether each row is of class A."""
         return np.asarray(self.codes == 0)
 
 
 @cache
 def manifest() -> dict[str, InstanceFacts]:
-    """Facts of every instance by name, in the paper's order."""
+    """Return the facts about every instance by name, in the paper's order."""
     text = files("s2oct.study").joinpath("manifest.csv").read_text(encoding="utf-8")
     return {
         row["instance"]: InstanceFacts(
@@ -129,7 +129,7 @@ def manifest() -> dict[str, InstanceFacts]:
 
 
 def facts_of(name: str) -> InstanceFacts:
-    """The manifest's line of an instance; an unknown name is refused."""
+    """Return the manifest's line for an instance; an unknown name raises an error."""
     if name not in manifest():
         raise InvalidProblem(f"Expected an instance of the paper's Table 1, got {name!r}.")
     return manifest()[name]
@@ -145,13 +145,13 @@ class DataSource:
     Parameters
     ----------
     folder : Path, optional
-        Has files ``<instance>.tsv.gz``, or is the folder ``datasets`` of a clone of the benchmarks.
+        Folder with files ``<instance>.tsv.gz``, or the folder ``datasets`` of a clone of the benchmarks.
     download : bool
-        Whether to fetch files that are not there. The SHA-256 of every file is checked against the manifest.
+        Whether to download missing files. The SHA-256 of every file is checked against the manifest.
     url : str
-        Where the benchmarks' folder ``datasets`` is served.
+        Address of the benchmarks' folder ``datasets``.
     cache : Path, optional
-        Where fetched files are kept; by default the user's cache folder.
+        Folder for downloaded files; by default the user's cache folder.
     """
 
     def __init__(
@@ -164,9 +164,9 @@ class DataSource:
         self._offline: str | None = None
 
     def load(self, name: str, n_classes: int = TWO_CLASSES) -> tuple[StudyData, str]:
-        """The rows of an instance and where they come from; `MissingData` if they are not available.
+        """Return the rows of an instance and their source; raise `MissingData` if they are not available.
 
-        At most ``n_classes`` classes are kept apart, see `StudyData.of_targets`.
+        At most ``n_classes`` classes are distinguished, see `StudyData.of_targets`.
         """
         facts = facts_of(name)
         local = self._local_file(facts)
@@ -209,7 +209,7 @@ class DataSource:
         except OSError as error:
             reason = f"{url} could not be fetched ({type(error).__name__})."
             if getattr(error, "response", None) is None:
-                # No answer at all: every other file would wait as long and fail as well.
+                # The server does not respond: every other download would wait as long and fail as well.
                 self._offline = reason
             raise MissingData(reason) from error
 
@@ -222,15 +222,15 @@ def _read(name: str, path: Path, n_classes: int) -> StudyData:
 
 
 def load_instance(name: str, folder: str | Path, n_classes: int = TWO_CLASSES) -> StudyData:
-    """Complete rows of an instance, without duplicates.
+    """Load the complete rows of an instance, without duplicates.
 
-    By default, labels other than the manifest's class A are class B. At most ``n_classes`` classes are kept apart.
+    By default, labels other than the manifest's class A are class B. At most ``n_classes`` classes are distinguished.
     """
     return read_instance(name, Path(folder) / f"{name}.tsv.gz", n_classes)
 
 
 def read_instance(name: str, path: Path, n_classes: int = TWO_CLASSES) -> StudyData:
-    """The rows of an instance, as in `load_instance`, from the file at ``path``."""
+    """Read the rows of an instance, as in `load_instance`, from the file at ``path``."""
     class_a = facts_of(name).class_a
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t")
@@ -250,7 +250,7 @@ BLANK, NOUGHT, CROSS = 0, 1, 2
 
 
 def generate(name: str, n_classes: int = TWO_CLASSES) -> StudyData:
-    """All rows of an instance in `GENERATED` and their classes, of which at most ``n_classes`` are kept apart."""
+    """Generate all rows and classes of an instance in `GENERATED`; at most ``n_classes`` classes are distinguished."""
     rows, concept = GENERATED[name]
     X = rows()
     return StudyData.of_targets(name, X, concept(X), facts_of(name).class_a, n_classes)
@@ -279,7 +279,7 @@ def _parity(*bits: int) -> Callable[[FloatArray], BoolArray]:
 
 
 def _multiplexer(X: FloatArray) -> BoolArray:
-    """Two address bits, the higher one first, select which of the four other bits is the class."""
+    """Two address bits, the higher one first, select the one of the four other bits that is the class."""
     address = (2 * X[:, 0] + X[:, 1]).astype(int)
     return np.asarray(X[np.arange(len(X)), 2 + address] == 1)
 
@@ -335,4 +335,4 @@ GENERATED: dict[str, tuple[Callable[[], FloatArray], Callable[[FloatArray], Floa
     "balance_scale": (_grid(_FIVE, _FIVE, _FIVE, _FIVE), _balance),
     "tic_tac_toe": (_finished_boards, _crosses_won),
 }
-"""By name, the rows of an instance, and the function that gives the benchmark's label of each row."""
+"""For each instance, its rows and the function that returns the benchmark's label of each row."""

@@ -14,16 +14,16 @@ MEASURES = ("accuracy", "mcc", "precision", "recall")
 """The paper's measures."""
 
 MEASURES_OF_CLASSES = ("accuracy", "mcc", "macro_f1")
-"""Measures that treat all classes alike, for studies of more than two classes."""
+"""Measures that treat all classes alike, for studies with more than two classes."""
 
 
 def measures_of(n_classes: int) -> tuple[str, ...]:
-    """The measures of a study that keeps at most so many classes apart."""
+    """The measures of a study with at most this number of classes."""
     return MEASURES if n_classes == 2 else MEASURES_OF_CLASSES
 
 
 Table = tuple[tuple[int, ...], ...]
-"""Rows by true class, which comes first, and predicted class."""
+"""Numbers of rows by true class (first index) and predicted class."""
 
 
 class ConfusionTable(ABC):
@@ -36,7 +36,7 @@ class ConfusionTable(ABC):
 
     @property
     def n_rows(self) -> int:
-        """All rows."""
+        """Number of all rows."""
         return sum(map(sum, self.table))
 
     @property
@@ -46,7 +46,7 @@ class ConfusionTable(ABC):
 
     @property
     def mcc(self) -> float:
-        """(MCC): Matthews' correlation of true and predicted class; Gorodkin's form, which is the same for two."""
+        """(MCC): Matthews correlation of true and predicted class, in Gorodkin's form for any number of classes."""
         true, predicted, n = self._true, self._predicted, self.n_rows
         together = self._n_right * n - sum(t * p for t, p in zip(true, predicted, strict=True))
         alone = (n * n - sum(t * t for t in true)) * (n * n - sum(p * p for p in predicted))
@@ -71,7 +71,7 @@ class ConfusionTable(ABC):
 
     @property
     def n_off(self) -> int:
-        """Rows that would have to change their class so that every class has its true number of rows."""
+        """Number of rows that would have to change class to give every class its true number of rows."""
         return sum(max(0, t - p) for t, p in zip(self._true, self._predicted, strict=True))
 
     @property

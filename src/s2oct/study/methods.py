@@ -33,24 +33,24 @@ from s2oct.study.designs import Draw
 from s2oct.trees.rounding import TreeSize
 
 N_ROUNDS = 150
-"""Rounds of boosting."""
+"""Number of boosting rounds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a method predicts for a draw.
+    """The predictions of a method for a draw.
 
     Attributes
     ----------
     codes : ndarray of int, shape (n_rows,)
-        The class that the method assigns to each row, labeled ones included. If a method labels the unlabeled rows to
-        meet their totals, these are its labels there.
+        The predicted class of each row, including labeled rows. If a method labels the unlabeled rows to meet their
+        totals, these labels are its predictions there.
     certificate : Claim or None
-        What is proved; None for a method that proves nothing.
+        The certificate; None for a method that proves nothing.
     size : TreeSize or None
-        Splits and terms of the tree; None for a method that is not one tree.
+        Splits and terms of the tree; None for a method that does not fit a single tree.
     seconds : float
-        Wall-clock time of fit and prediction, which `Method.run` measures.
+        Wall-clock time of fit and prediction, measured by `Method.run`.
     """
 
     codes: IntArray
@@ -69,15 +69,15 @@ class Method:
     Attributes
     ----------
     name : str
-        The name that users ask for.
+        Name on the command line.
     description : str
         One line for reports.
     predict : callable
-        Takes a draw and a budget.
+        Takes a draw and a budget, and returns an `Outcome`.
     is_tree : bool
-        Whether it fits one readable tree of hyperplanes with a certificate.
+        Whether the method fits one readable tree of hyperplanes with a certificate.
     package : str or None
-        The package that it needs from the extra ``bench``.
+        The package that the method needs from the extra ``bench``.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Method:
 
     @property
     def needs(self) -> str | None:
-        """The sentence that says which package is missing; None if the method can run here."""
+        """A sentence that names the missing package; None if the method can run here."""
         if self.package is None or importlib.util.find_spec(self.package) is not None:
             return None
         return f"The method {self.name} needs {self.package}: run pip install {self.package}."
@@ -103,7 +103,7 @@ class Method:
 
 
 def _octh(*, separate: bool) -> Predictor:
-    """OCT-H; ``separate`` maps labeled and unlabeled rows each onto [0, 1] by their own range, and fits the former."""
+    """OCT-H; with ``separate``, labeled and unlabeled rows are scaled to [0, 1] separately, each by its own range."""
 
     def predict(draw: Draw, budget: Budget) -> Outcome:
         if len(_labeled_classes(draw)) == 1:
@@ -114,14 +114,14 @@ def _octh(*, separate: bool) -> Predictor:
             for part in (draw.is_labeled, ~draw.is_labeled):
                 X[part] = Scaling.unit(X[part]).transform(X[part])
         clf = OCTHClassifier(
-            # Given here, because a fit to the labeled rows alone would count only these.
+            # Set here, because a fit to the labeled rows alone would derive the depth from these rows only.
             depth=paper_depth(len(X)),
             solver=budget.solver,
             time_limit=budget.time_limit,
             random_state=budget.seed,
         )
         with warnings.catch_warnings():
-            # A tree with more training errors than CART has: what counts here is how it predicts.
+            # Ignore the notice about more training errors than CART: the study compares predictions.
             warnings.simplefilter("ignore", S2OCTWarning)
             clf.fit(X[fitted], draw.y[fitted])
         return Outcome(_codes(draw, clf.predict(X)), clf.certificate_, tree_size(clf))
@@ -135,7 +135,7 @@ def _s2oct(**parameters: Any) -> Predictor:
             solver=budget.solver, time_limit=budget.time_limit, random_state=budget.seed, **parameters
         )
         with warnings.catch_warnings():
-            # The record has what the warnings say: rows off the total, how the fit ended, the labels of each class.
+            # The record contains what the warnings say: rows off the total, the end of the fit, the labels per class.
             warnings.simplefilter("ignore", S2OCTWarning)
             clf.fit(draw.data.X, draw.y, totals=draw.totals)
         return Outcome(_codes(draw, clf.predict(draw.data.X)), clf.certificate_, tree_size(clf))
@@ -165,9 +165,9 @@ def _rival(make: Maker, wrap: Wrapper | None) -> Predictor:
         X = StandardScaler().fit_transform(draw.data.X)
         classifier, labeled = make(draw, X, budget.seed), draw.is_labeled
         with warnings.catch_warnings():
-            # Separable classes have no finite optimum; users, too, get the coefficients of the last iteration.
+            # Separable classes have no finite optimum; as for any user, the coefficients of the last iteration count.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            # Self-training warns if it has a sure prediction for no unlabeled row.
+            # Self-training warns if no unlabeled row has a confident prediction.
             warnings.filterwarnings("ignore", message="y contains no unlabeled samples")
             if wrap is not None:
                 clf = wrap(classifier, budget.seed).fit(X, draw.y, totals=draw.totals)
@@ -187,7 +187,7 @@ def _labeled_classes(draw: Draw) -> ObjectArray:
 
 
 def _one_class_everywhere(draw: Draw) -> Outcome:
-    """A classifier that has seen one class predicts it everywhere."""
+    """Predict the only labeled class everywhere."""
     return Outcome(_codes(draw, np.full(len(draw.data.X), _labeled_classes(draw)[0])))
 
 
@@ -197,9 +197,9 @@ def _codes(draw: Draw, predicted: ObjectArray) -> IntArray:
 
 
 class LogisticSelfTraining(ClassifierMixin, BaseEstimator):
-    """scikit-learn's self-training around logistic regression, with its unlabeled rows as a parameter.
+    """scikit-learn's self-training with logistic regression and the unlabeled rows as a parameter.
 
-    Wrappers that pass only labeled rows to ``fit`` can use it. scikit-learn's self-training takes no sample weights.
+    Wrappers that pass only labeled rows to ``fit`` can use it. scikit-learn's self-training accepts no sample weights.
     """
 
     classes_: ObjectArray
@@ -208,7 +208,7 @@ class LogisticSelfTraining(ClassifierMixin, BaseEstimator):
         self.unlabeled = unlabeled
 
     def fit(self, X: FloatArray, y: ObjectArray) -> LogisticSelfTraining:
-        """Fit to the labeled rows, then also to the unlabeled rows with a sure prediction."""
+        """Fit to the labeled rows, then also to the unlabeled rows with a confident prediction."""
         self.classes_, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         rows = np.vstack([X, self.unlabeled])
         codes = np.concatenate([codes, np.full(len(self.unlabeled), -1)])
@@ -225,7 +225,7 @@ class LogisticSelfTraining(ClassifierMixin, BaseEstimator):
 
 
 class FewFeatureTree(ClassifierMixin, BaseEstimator):
-    """The package obliquetree behind scikit-learn's interface: a greedy tree with a few features in a split.
+    """The package obliquetree with scikit-learn's interface: a greedy tree with few features per split.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class FewFeatureTree(ClassifierMixin, BaseEstimator):
 
 
 def _terms(node: dict[str, Any]) -> list[int]:
-    """Number of features in each split of a tree that obliquetree has exported."""
+    """Number of features in each split of a tree exported by obliquetree."""
     if node["is_leaf"]:
         return []
     here = np.count_nonzero(node["weights"]) if node["is_oblique"] else 1
@@ -282,7 +282,7 @@ def _catboost(_: Draw, __: FloatArray, seed: int) -> Any:
 def _lightgbm(draw: Draw, _: FloatArray, seed: int) -> Any:
     from lightgbm import LGBMClassifier
 
-    # Its defaults, 20 rows in a leaf and 3 in a bin, allow no split where few rows are labeled.
+    # The defaults, 20 rows per leaf and 3 per bin, allow no split if few rows are labeled.
     rows_in_leaf = min(5, max(1, int(draw.is_labeled.sum()) // 8))
     return LGBMClassifier(
         n_estimators=N_ROUNDS,
@@ -322,7 +322,7 @@ _RIVALS: dict[str, tuple[str, Maker]] = {
     "obliquetree2": ("tree of the paper's depth with up to 2 features in a split (obliquetree)", _few_features(2)),
     "obliquetree3": ("tree of the paper's depth with up to 3 features in a split (obliquetree)", _few_features(3)),
 }
-"""Well-known classifiers with settings that suit few labeled rows: what each is, and how it is made."""
+"""Well-known classifiers with settings for few labeled rows: a description, and a function that creates each."""
 
 _PACKAGES = {
     "catboost": "catboost",
@@ -330,10 +330,10 @@ _PACKAGES = {
     "obliquetree2": "obliquetree",
     "obliquetree3": "obliquetree",
 }
-"""Rivals that need a package of the extra ``bench``; the study has their strong versions only."""
+"""Rivals that need a package of the extra ``bench``; the study has only their strong versions."""
 
 _UNWEIGHTED = ("self-training",)
-"""Rivals that take no sample weights: weighted by the known shares they would rank the rows as before."""
+"""Rivals that accept no sample weights, so weighting by the known shares would not change their ranking of rows."""
 
 _USES_OF_TOTALS: dict[str, tuple[str, Wrapper | None]] = {
     "": ("", None),
@@ -344,7 +344,7 @@ _USES_OF_TOTALS: dict[str, tuple[str, Wrapper | None]] = {
 
 
 def _rival_methods(name: str) -> Iterator[Method]:
-    """A rival with each use of the totals that suits it."""
+    """Yield a rival with each applicable use of the totals."""
     text, make = _RIVALS[name]
     for use, (addition, wrap) in _USES_OF_TOTALS.items():
         if name not in (_UNWEIGHTED if use == "-strong" else _PACKAGES):
@@ -369,7 +369,7 @@ _S2OCT_TREES: dict[str, tuple[str, dict[str, Any]]] = {
         {"max_features_per_split": None, "term_price": 0},
     ),
 }
-"""The classifier of this package with some parameters; a line here is a method."""
+"""Methods that are the classifier of this package with some parameters; each line is a method."""
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -391,4 +391,4 @@ DEFAULT_TREES = ("octh", "octh-separate", "s2oct", "s2oct-guided")
 DEFAULT_METHODS = tuple(
     name for name, method in METHODS.items() if name in DEFAULT_TREES or (not method.is_tree and method.needs is None)
 )
-"""Some trees, and all rivals whose packages are installed. The other trees answer special questions."""
+"""Default methods: some trees, and all rivals whose packages are installed. Other trees are for special purposes."""

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints about its own study, for comparison with ours."""
+"""Results printed in the paper, for comparison with ours."""
 
 from __future__ import annotations
 

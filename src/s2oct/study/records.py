@@ -1,4 +1,4 @@
-"""Records of the study, and the file that keeps them."""
+"""Records of the study, and the file that stores them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from s2oct.output.model_files.codec import Mismatch, decoded, encoded
 from s2oct.study.instances import TWO_CLASSES
 from s2oct.study.measures import ClassCounts, Confusion
 
-# What a study stores: typed entries, one JSON object each.
+# Entries of a store: typed, one JSON object each.
 
 SCHEMA = 1
-"""Raised when an entry changes its meaning or its fields."""
+"""Version of the entries, increased when an entry changes its meaning or its fields."""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,12 +38,12 @@ class Task:
 
 @dataclass(frozen=True)
 class StudySettings:
-    """What all fits of a study share; a store holds one of these.
+    """Settings of all fits of a study; a store has one set of them.
 
     Attributes
     ----------
     classes : int
-        How many classes of an instance are kept apart at most; 2 in the paper and in older records.
+        Maximum number of classes per instance; 2 in the paper and in older records.
     """
 
     labeled_share: float
@@ -55,7 +55,7 @@ class StudySettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The tasks of a run: every combination of these, samples counted from 0."""
+    """The tasks of a run: every combination of these values, with samples numbered from 0."""
 
     instances: tuple[str, ...]
     samples: int
@@ -65,7 +65,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Missing:
-    """An instance whose rows are not available, and why."""
+    """An instance whose rows are not available, and the reason."""
 
     instance: str
     reason: str
@@ -73,14 +73,14 @@ class Missing:
 
 @dataclass(frozen=True)
 class DrawFacts:
-    """The draw that a method got.
+    """The draw that was fitted.
 
     Attributes
     ----------
     origin : str
-        Where the rows come from.
+        Source of the rows.
     digest : str
-        Start of the SHA-256 of rows, classes and which rows are labeled.
+        Start of the SHA-256 of the rows, their classes and the choice of labeled rows.
     """
 
     n_rows: int
@@ -99,14 +99,14 @@ class CertificateFacts:
     Attributes
     ----------
     proved : bool
-        Whether the tree's cost in the paper's model, P2 or OCT-H, is proved least.
+        Whether the tree's cost in the paper's model, P2 or OCT-H, is proved minimum.
     settled : bool
-        The same, or that no tree is better by what the fit minimised, which a guide may be a part of.
+        Whether the cost in the paper's model, or the cost that the fit minimised, is proved minimum.
     leaf_error, xi, n_errors : float, float and int, or None
         The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
-        What a row of which the guide is sure counted against a labeled one, and what the guide charged; None without
-        a guide.
+        Weight of a row about which the guide is certain, relative to a labeled row, and the guide's charge; None
+        without a guide.
     """
 
     objective: float | None
@@ -124,7 +124,7 @@ class CertificateFacts:
 
     @classmethod
     def of(cls, claim: Claim) -> CertificateFacts:
-        """The part of a certificate that is stored."""
+        """Extract the stored part of a certificate."""
         p2 = claim if isinstance(claim, Certificate) else None
         return cls(
             objective=_finite(claim.objective),
@@ -143,7 +143,7 @@ class CertificateFacts:
 
 
 def _finite(value: float) -> float | None:
-    """The value, or None for infinity, which means an unknown bound."""
+    """Return the value, or None for infinity, which denotes an unknown bound."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -154,15 +154,15 @@ class FitFacts:
     Attributes
     ----------
     seconds : float
-        Wall clock of fit and prediction.
+        Wall-clock seconds of fit and prediction.
     all_rows, unlabeled_rows : Confusion or ClassCounts
-        True against predicted classes, of two classes or of more.
+        Rows by true and predicted class, for two classes or for more.
     digest : str
         Start of the SHA-256 of the predictions.
     warnings : tuple of str
         Warnings of the package during the fit.
     n_splits, n_terms : int or None
-        Splits of the tree and features in all of them; None if the method is not one tree, and in older records.
+        Number of splits, and of features summed over them; None for methods without a single tree, and in old records.
     """
 
     seconds: float
@@ -177,7 +177,7 @@ class FitFacts:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Which software made a record, where and when."""
+    """The software, machine and time of a record."""
 
     versions: dict[str, str]
     system: str
@@ -209,13 +209,13 @@ KINDS: dict[str, type[Any]] = {"study": StudySettings, "plan": Plan, "missing": 
 
 
 def to_line(entry: Entry) -> str:
-    """An entry as one line of JSON, without its newline."""
+    """Write an entry as one line of JSON, without newline."""
     kind = next(name for name, cls in KINDS.items() if cls is type(entry))
     return json.dumps({"schema": SCHEMA, "kind": kind, **encoded(entry)}, ensure_ascii=False, allow_nan=False)
 
 
 def from_line(line: str) -> Entry:
-    """The entry that a line holds."""
+    """Read the entry in a line."""
     try:
         values = json.loads(line)
         schema, kind = values.pop("schema"), values.pop("kind")
@@ -233,14 +233,14 @@ def from_line(line: str) -> Entry:
     return entry
 
 
-# The study's store: a file that only grows, with one entry per line.
+# The study's store: an append-only file with one entry per line.
 
 FILE_NAME = "records.jsonl"
 
 
 @dataclass
 class Contents:
-    """What a store holds; the last record counts where a task has several."""
+    """The contents of a store; if a task has several records, the last one counts."""
 
     settings: StudySettings | None = None
     plans: list[Plan] = field(default_factory=list)
@@ -262,7 +262,7 @@ class Contents:
 
 
 def read_store(folder: Path) -> Contents:
-    """Everything that a study has stored so far, also while it runs."""
+    """Read everything that a study has stored so far, even while it runs."""
     path = folder / FILE_NAME
     if not path.exists():
         raise StudyError(f"Expected a study in the folder {folder}, got none: there is no {FILE_NAME}.")
@@ -280,19 +280,19 @@ def _read(path: Path) -> Contents:
 
 
 def _complete_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, without the torn end of a write that may follow the last newline."""
+    """Yield lines with their numbers, without an incomplete write after the last newline."""
     return enumerate(content.split(b"\n")[:-1], start=1)
 
 
 class Store:
-    """A study's store, open for writing by this process alone. Use it as a context manager.
+    """A study's store, open for writing by this process only. Use it as a context manager.
 
     Parameters
     ----------
     folder : Path
-        Folder of the study; it is made if it does not exist.
+        Folder of the study; it is created if it does not exist.
     settings : StudySettings
-        Settings of this run; a study that was begun with other settings is refused.
+        Settings of this run; a study started with other settings is an error.
     """
 
     def __init__(self, folder: Path, settings: StudySettings) -> None:
@@ -329,7 +329,7 @@ class Store:
             )
 
     def append(self, entry: Entry) -> None:
-        """Write an entry and wait until it is on the disk."""
+        """Write an entry and wait until it is on disk."""
         line = (to_line(entry) + "\n").encode("utf-8")
         written = self._file.write(line)
         if written != len(line):
@@ -338,7 +338,7 @@ class Store:
         self.contents.add(entry)
 
     def close(self) -> None:
-        """Close the file, so that others can write."""
+        """Close the file, so that other processes can write."""
         self._file.close()
 
     def __enter__(self) -> Store:
@@ -349,12 +349,12 @@ class Store:
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
-    """Keep other writers out while the file is open; the system ends the lock when the process ends or is killed."""
+    """Lock out other writers while the file is open; the system releases the lock when the process ends."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            file.seek(2**40)  # a byte that no reader asks for
+            file.seek(2**40)  # a byte that no reader reads
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl

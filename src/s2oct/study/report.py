@@ -1,4 +1,4 @@
-"""The report of a study: one page that needs nothing else, and its tables and figures as files beside it."""
+"""The report of a study: one self-contained page, and its tables and figures as separate files."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ MINUS, NOTHING, NARROW_SPACE = "\N{MINUS SIGN}", "\N{EN DASH}", "\N{NARROW NO-BR
 
 
 def write_study_report(study: Path, out: Path | None = None) -> Path:
-    """Write page, tables and figures of the study in a folder; returns the page.
+    """Write the page, tables and figures of a study; return the path of the page.
 
     Parameters
     ----------
     study : Path
         Folder of the study.
     out : Path, optional
-        Where to write; by default the folder ``report`` in the study's.
+        Output folder; by default ``report`` in the study's folder.
     """
     contents = read_store(study)
     settings, records = contents.settings, list(contents.records.values())
@@ -74,7 +74,7 @@ def write_study_report(study: Path, out: Path | None = None) -> Path:
 
 
 def _chapter(results: Results, time_limit: float, folder: Path) -> dict[str, Any]:
-    """What the page says about one design; the figures are written to ``folder``."""
+    """The page's contents for one design; the figures are written to ``folder``."""
     proofs, design = solved(results), results.design
     reference = next((name for name in ("s2oct-guided", "s2oct", *results.methods) if name in results.methods), "")
     ecdf = draw_ecdf(proofs, time_limit, folder / f"{design}-ecdf", f"Run times, {design} samples") if proofs else None
@@ -127,7 +127,7 @@ def _value_boxes(results: Results, folder: Path) -> list[Picture]:
 
 
 def _overview(contents: Contents) -> dict[str, Any]:
-    """What a study with at least one record has, what is missing and why, and the software and machines behind it."""
+    """Overview of a study with at least one record: its contents, missing instances, software and machines."""
     records, planned = list(contents.records.values()), tasks_of(contents.plans)
     n_without_data = sum(task.instance in contents.missing and task not in contents.records for task in planned)
     sizes = {record.task.instance: record.draw.n_rows for record in records}
@@ -159,7 +159,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
 
 
 def _flat(record: TaskRecord) -> Row:
-    """A record as one row of a table."""
+    """Return a record as one row of a table."""
     fit, certificate = record.fit, record.fit.certificate if record.fit else None
     return {
         **dataclasses.asdict(record.task),
@@ -181,7 +181,7 @@ def _flat(record: TaskRecord) -> Row:
 
 
 def _csv(rows: Sequence[Row]) -> str:
-    """Rows as CSV; lists of numbers are for figures."""
+    """Return rows as CSV, without lists of numbers, which are for figures."""
     text = io.StringIO(newline="")
     if rows:
         columns = [name for name, value in rows[0].items() if not isinstance(value, list)]
@@ -211,7 +211,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _whole(value: int) -> str:
-    """A whole number, its thousands separated by a space, which reads the same in every language."""
+    """A whole number with spaces as thousands separators, which read the same in every language."""
     return f"{value:,}".replace(",", NARROW_SPACE)
 
 
@@ -222,4 +222,4 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "seconds": _seconds,
     "whole": _whole,
 }
-"""How the template writes numbers; a dash stands for a missing number."""
+"""Number formats of the template; a dash stands for a missing number."""

@@ -23,16 +23,16 @@ from s2oct.study.worker import MEMORY_VARIABLE, READY, receive, send
 from s2oct.workflow.register_table import connected
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
-"""One thread for each worker, because workers share the machine."""
+"""One thread per worker, because workers share the machine."""
 
 GRACE_FACTOR, GRACE_SECONDS = 3.0, 300.0
-"""A task that takes longer than this factor times its limit, plus these seconds, is stuck and is ended."""
+"""A task that takes longer than this factor times its limit, plus these seconds, counts as stuck and is ended."""
 
 MOST_STARTS, PAUSE_SECONDS = 3, 1.0
-"""Attempts to start a worker that is killed while it starts, and the pause between two attempts."""
+"""Maximum number of attempts to start a worker that is killed while starting, and the pause between attempts."""
 
 AHEAD = 2
-"""Tasks sent per thread of the cluster: one that runs and one that waits."""
+"""Tasks sent per thread of the cluster: one running and one waiting."""
 
 Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
 """Runs jobs somewhere and yields each record when its job ends."""
@@ -46,22 +46,22 @@ class Run:
     folder : Path
         Folder of the study.
     settings : StudySettings
-        What all fits share.
+        Settings of all fits.
     plan : Plan
-        The tasks that are wanted.
+        The requested tasks.
     source : DataSource
-        Where rows come from.
+        Source of the rows.
     retry_failed : bool
-        Whether tasks whose record is an error are run again.
+        Whether to run tasks again whose record is an error.
 
     Attributes
     ----------
     tasks : list of Task
         Tasks to run now.
     n_finished : int
-        Tasks of the plan that an earlier run has finished.
+        Number of tasks of the plan that earlier runs finished.
     missing : dict of str to str
-        Instances whose rows are not available, and why.
+        Instances whose rows are not available, and the reasons.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Run:
         self.n_finished = len(planned) - len(to_do)
 
     def _find_rows(self, instances: set[str], source: DataSource) -> None:
-        """Load instances, and store which are not available."""
+        """Load instances, and record those that are not available."""
         for name in (name for name in manifest() if name in instances):
             try:
                 data, origin = source.load(name, self._settings.classes)
@@ -98,7 +98,7 @@ class Run:
                 self._rows[name] = (pack(data), origin)
 
     def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
-        """Run the tasks; yields every record after it is stored."""
+        """Run the tasks; yield every record once it is stored."""
         jobs = (Job(task, self._settings, *self._rows[task.instance]) for task in self.tasks)
         with closing(workers(jobs)) as records:
             for record in records:
@@ -117,16 +117,16 @@ class Run:
 
 
 def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[TaskRecord, None, None]:
-    """Records of the jobs, in the order in which they end.
+    """Run jobs in local worker processes, and yield their records as they finish.
 
     Parameters
     ----------
     jobs : iterable of Job
-        Taken one by one, when a worker is free.
+        Taken one by one, whenever a worker is free.
     n_workers : int
-        Worker processes.
+        Number of worker processes.
     memory : int
-        Bytes that a worker may take; 0 for no limit.
+        Maximum memory of a worker, in bytes; 0 for no limit.
     """
     waiting, lock, closed = iter(jobs), threading.Lock(), threading.Event()
     done: queue.SimpleQueue[TaskRecord | BaseException | None] = queue.SimpleQueue()
@@ -155,7 +155,7 @@ def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[
 
 
 class _Supervisor(threading.Thread):
-    """A thread that keeps one worker process busy, and replaces it when it has ended."""
+    """A thread that keeps one worker process busy, and replaces it if it ends."""
 
     def __init__(
         self,
@@ -180,8 +180,8 @@ class _Supervisor(threading.Thread):
             self.dismiss()
 
     def dismiss(self) -> None:
-        """End the worker, even in the middle of a task, and start no other."""
-        # The lock: a worker that is just being started must be ended, too.
+        """End the worker, even in the middle of a task, and start no other one."""
+        # The lock ensures that a worker that is just starting is ended as well.
         with self._lock:
             self._dismissed.set()
             process = self._process
@@ -211,14 +211,14 @@ class _Supervisor(threading.Thread):
             watch.cancel()
 
     def _ready_process(self) -> subprocess.Popen[bytes]:
-        """The worker; it is started if none runs. A worker that cannot start ends the run."""
+        """Return the worker, and start it if none is running. If it cannot start, the run ends."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         for attempt in range(1, MOST_STARTS + 1):
             process = self._start()
             if _is_ready(process):
                 return process
-            # A worker that was killed may start the next time. One that ended by itself would end again.
+            # A worker that was killed may start at the next attempt. One that ended by itself would end again.
             was_killed = process.wait() < 0
             if not was_killed or attempt == MOST_STARTS or self._dismissed.wait(PAUSE_SECONDS):
                 break
@@ -238,13 +238,13 @@ def _worker_process(memory: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **ONE_THREAD, MEMORY_VARIABLE: str(memory)},
-        # Ctrl-C is for the process that keeps the records; it ends the others.
+        # Ctrl-C should reach only the process that keeps the records, which ends the others.
         start_new_session=True,
     )
 
 
 def _is_ready(process: subprocess.Popen[bytes]) -> bool:
-    """Wait until a worker says that it is ready; False if it ends first."""
+    """Wait until a worker reports that it is ready; return False if it ends first."""
     assert process.stdout is not None
     try:
         first = receive(process.stdout)
@@ -256,7 +256,7 @@ def _is_ready(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _how_it_ended(process: subprocess.Popen[bytes]) -> str:
-    """How a process ended."""
+    """Describe how a process ended."""
     code = process.wait()
     if code >= 0:
         return f"The worker process ended with exit code {code}."
@@ -268,10 +268,10 @@ def _how_it_ended(process: subprocess.Popen[bytes]) -> str:
 
 
 def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, None, None]:
-    """Records of the jobs, in the order in which they end.
+    """Run jobs on a Dask cluster, and yield their records as they finish.
 
-    A task whose worker is lost is run again by another worker. If several workers are lost with it, it becomes a record
-    that says so. Rows travel with the tasks, so that workers need no data folder.
+    If a worker is lost, another worker repeats its task. If several workers are lost with the same task, its record is
+    an error. Rows are sent with the tasks, so workers need no data folder.
     """
     try:
         client = connected(address)
@@ -300,10 +300,10 @@ def _records(client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
 
 
 def _top_up(client: Any, jobs: Iterator[Job], running: dict[Any, Job], arriving: Any) -> None:
-    """Keep the cluster busy, also if workers have joined it."""
+    """Keep the cluster busy, including workers that have joined it."""
     wanted = AHEAD * max(1, sum(client.nthreads().values()))
     while len(running) < wanted and (job := next(jobs, None)) is not None:
-        # A new key: a scheduler that knows the key would return the result of another study.
+        # Use a new key: for a known key, the scheduler would return the result of another study.
         future = client.submit(execute, job, key=f"{job.task}, {uuid.uuid4().hex}", pure=False)
         running[future] = job
         arriving.add(future)

@@ -1,4 +1,4 @@
-"""The numbers of a study, computed from its records. A table is a list of rows, whose keys are the names of columns."""
+"""The results of a study, computed from its records. A table is a list of rows, whose keys are column names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BASELINES = ("octh", "octh-separate")
 """The methods with which the paper compares trees."""
 
 EQUAL = 1e-9
-"""Two accuracies closer than this are the same number of rows."""
+"""Two accuracies closer than this correspond to the same number of rows."""
 
 DrawKey = tuple[str, int]
 """The name of a draw of a design: an instance and a sample."""
@@ -49,17 +49,17 @@ class Results:
 
     @property
     def methods(self) -> list[str]:
-        """Methods with a result, in their usual order."""
+        """Methods with results, in their usual order."""
         return [name for name in METHODS if self.fits.get(name)]
 
     @property
     def trees(self) -> list[str]:
-        """Those of them that fit a tree with a certificate."""
+        """Methods with results that fit a tree with a certificate."""
         return [name for name in self.methods if METHODS[name].is_tree]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Trees that use the total, with each baseline that has results."""
+        """Pairs of a tree method that uses the total and a baseline with results."""
         return [
             (first, second)
             for second in BASELINES
@@ -69,11 +69,11 @@ class Results:
         ]
 
     def values(self, method: str, measure: str, rows: str) -> list[float]:
-        """A measure of every draw."""
+        """Values of a measure for all draws."""
         return [measured(fit, measure, rows) for fit in self.fits[method].values()]
 
     def differences(self, first: str, second: str, measure: str, rows: str, both_finished: bool) -> list[float]:
-        """First minus second, draw by draw where both have a result, or only where both proved their trees optimal."""
+        """First minus second, for draws where both have a result, or only where both proved their trees optimal."""
         mine, others = self.fits[first], self.fits[second]
         return [
             measured(fit, measure, rows) - measured(others[draw], measure, rows)
@@ -83,18 +83,18 @@ class Results:
 
 
 def measured(fit: FitFacts, measure: str, rows: str) -> float:
-    """One measure of one fit, over all or over the unlabeled rows."""
+    """One measure of one fit, over all rows or over the unlabeled rows."""
     value: float = getattr(fit.all_rows if rows == "all" else fit.unlabeled_rows, measure)
     return value
 
 
 def finished(fit: FitFacts) -> bool:
-    """Whether a fit ended before its time limit: a tree that is proved optimal, or a method that proves nothing."""
+    """Whether a fit ended before its time limit: its tree is proved optimal, or the method proves nothing."""
     return fit.certificate is None or fit.certificate.settled
 
 
 def solved(results: Results) -> list[Row]:
-    """How many draws each tree method proved, and the seconds to each proof in ascending order."""
+    """Number of draws that each tree method proved, and the seconds to each proof in ascending order."""
     rows = []
     for name in results.trees:
         fits = list(results.fits[name].values())
@@ -116,7 +116,7 @@ def solved(results: Results) -> list[Row]:
 
 
 def differences(results: Results) -> list[Row]:
-    """The paper's tables of differences, for all pairs of methods, with its own numbers where it prints some."""
+    """The paper's tables of differences, for all pairs of methods, with the paper's numbers where available."""
     rows = []
     for first, second in results.pairs:
         is_printed = results.beside_paper and first in ("s2oct", "s2oct-plain")
@@ -143,10 +143,10 @@ def differences(results: Results) -> list[Row]:
 
 
 def standings(results: Results, reference: str) -> list[Row]:
-    """Every method over the unlabeled rows of the draws they share, best mean accuracy first.
+    """Compare all methods over the unlabeled rows of their common draws, best mean accuracy first.
 
     Better, equal and worse count draws in which the method's accuracy is above, at or below the reference's. Rows off
-    are unlabeled rows that would have to change their class to meet the totals.
+    are unlabeled rows that would have to change class to meet the totals.
     """
     if not results.methods:
         return []
@@ -230,7 +230,7 @@ def model_sizes(records: Iterable[TaskRecord], share: float) -> list[Row]:
 
 
 def variable_quantiles(instances: Iterable[str], share: float) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Quantiles of the numbers of variables over some instances, by kind of variable and model."""
+    """Quantiles over some instances of the numbers of variables, by kind of variable and model."""
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for name in instances:
         facts = manifest()[name]

@@ -1,4 +1,4 @@
-"""The tasks of a plan in their order, and one task from rows to record."""
+"""The tasks of a plan in order, and the execution of one task, from rows to record."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A task with everything that a worker on any machine needs for it."""
+    """A task with everything that a worker needs, on any machine."""
 
     task: Task
     settings: StudySettings
@@ -43,13 +43,13 @@ class Job:
     origin: str
 
     def draw(self) -> Draw:
-        """The rows, labeled by sample and design."""
+        """Return the rows, labeled by sample and design."""
         data = unpack(self.task.instance, self.rows)
         return DESIGNS[self.task.design](data, self.task.sample, self.settings.labeled_share)
 
 
 def pack(data: StudyData) -> bytes:
-    """Rows and classes, compressed. Tables of few distinct values become small enough to send with every task."""
+    """Compress rows and classes. Tables with few distinct values become small enough to send with every task."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=data.X, codes=data.codes)
     return buffer.getvalue()
@@ -62,10 +62,10 @@ def unpack(name: str, rows: bytes) -> StudyData:
 
 
 def tasks_of(plans: Iterable[Plan]) -> list[Task]:
-    """Every task of some plans once, sample by sample.
+    """List every task of some plans once, sample by sample.
 
-    Instances come in an arbitrary but fixed order: finished fits are then a fair sample of the remaining fits, and the
-    time left can be estimated. The methods of one draw are together, so that a study stopped early can compare them.
+    Instances come in an arbitrary but fixed order, so finished fits are representative of the remaining ones, and the
+    remaining time can be estimated. The methods of one draw are together, so a study stopped early can compare them.
     """
     tasks = {
         Task(instance, sample, design, method): None
@@ -89,7 +89,7 @@ def tasks_of(plans: Iterable[Plan]) -> list[Task]:
 
 
 def execute(job: Job) -> TaskRecord:
-    """Fit one draw by one method. An error of the fit becomes part of the record."""
+    """Fit one draw with one method. An error in the fit becomes part of the record."""
     draw = job.draw()
     budget = Budget(job.settings.solver, job.settings.time_limit, seed=job.settings.seed)
     with warnings.catch_warnings(record=True) as caught:
@@ -141,7 +141,7 @@ def _fit_facts(draw: Draw, outcome: Outcome, messages: tuple[str, ...]) -> FitFa
 
 
 def _members(codes: IntArray, n_classes: int) -> list[BoolArray]:
-    """Which rows are in each class but the last: with two classes, those of class A."""
+    """Whether each row is in a class, for every class but the last: with two classes, only for class A."""
     return [codes == number for number in range(n_classes - 1)]
 
 
@@ -153,7 +153,7 @@ def _digest(*arrays: FloatArray | BoolArray) -> str:
 
 
 def provenance() -> Provenance:
-    """Versions and machine of this process, and the present time."""
+    """Return the versions and machine of this process, and the current time."""
     return Provenance(
         versions=_versions(),
         system=platform.platform(terse=True),

@@ -22,7 +22,7 @@ LENGTH = struct.Struct("<Q")
 READY = "ready"
 SECONDS_TO_STOP = 1.0
 MEMORY_VARIABLE = "S2OCT_STUDY_MEMORY"
-"""Name of the environment variable that holds the bytes this process may take."""
+"""Environment variable with the maximum memory of this process, in bytes."""
 
 
 def send(stream: IO[bytes], message: Any) -> None:
@@ -48,7 +48,7 @@ def _exactly(stream: IO[bytes], n_bytes: int) -> bytes:
 def main() -> None:
     """Work until the input ends."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # What a solver prints must not get between the records.
+    # Solver output must not mix with the records.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _limit_memory()
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _is_quiet(at_rest: int) -> bool:
-    """Whether no thread of the last fit is left. A solver that does not stop would take time from the next fit."""
+    """Whether no thread of the last fit is still running. A solver that does not stop would slow down the next fit."""
     deadline = time.monotonic() + SECONDS_TO_STOP
     while threading.active_count() > at_rest and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -83,9 +83,9 @@ def _listen(jobs: queue.SimpleQueue[Job]) -> None:
 def _limit_memory() -> None:
     limit = int(os.environ.get(MEMORY_VARIABLE, "0"))
     with contextlib.suppress(OSError):
-        # If memory runs out all the same, the system must end this process and not the one that keeps the records.
+        # If memory runs out anyway, the system must end this process and not the one that keeps the records.
         Path("/proc/self/oom_score_adj").write_text("1000")
-    # Windows has no such limit, and macOS does not keep it.
+    # Windows has no such limit, and macOS does not enforce it.
     if limit and sys.platform == "linux":
         import resource
 
