@@ -87,10 +87,12 @@ def test_a_round_returns_by_its_deadline(stepping_clock, number):
 
 
 @pytest.mark.usefixtures("real_time")
-@pytest.mark.filterwarnings("ignore:.*time limit")
-@pytest.mark.filterwarnings("ignore:.*total.* row")
+@pytest.mark.filterwarnings("ignore::s2oct.errors.S2OCTWarning")
 def test_a_fit_keeps_its_deadline_in_real_time():
-    """Users set a limit on the clock of the machine: a fit that would not end by itself ends there."""
+    """Users set a limit on the clock of the machine: a fit that would not end by itself ends there.
+
+    On a busy machine the fit warns of more than its limit, such as a constant that it had no time to compute.
+    """
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 6)), [*rng.choice(["A", "B"], 200).tolist(), *[None] * 1300]
     clf = S2OCTClassifier(guide=None, time_limit=0.5, random_state=0).fit(X, y, totals={"A": 400})
