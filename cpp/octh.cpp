@@ -6,11 +6,12 @@ namespace s2oct {
 
 namespace {
 
-constexpr double kRests = 1e-9;                         // a cost that is rounding errors
-constexpr double kMost = 2.0;                           // what a row in a leaf of another class pays
-constexpr double kClear = 1.001;                        // where moves put rows: just outside the gap
-constexpr int kTries = 8;                               // draws of a row that pays
-constexpr double kLongest = 1e100, kShortest = 1e-100;  // normals beyond are rescaled
+constexpr double kRests = 1e-9;                       // a cost that is rounding errors
+constexpr double kMost = 2.0;                         // what a row in a leaf of another class pays
+constexpr double kClear = 1.001;                      // where moves put rows: just outside the gap
+constexpr int kTries = 8;                             // draws of a row that pays
+constexpr double kLongest = 1e50, kShortest = 1e-50;  // normals beyond are rescaled
+constexpr double kHuge = 1e150;                       // moves to larger numbers are refused: they might overflow
 
 }  // namespace
 
@@ -183,11 +184,12 @@ double OcthAnnealer::try_move(const Planes& planes, Index b, double cost, double
     const double new_tau = tau + rows_.half_gap * (std::abs(coefficient + move.step) - std::abs(coefficient));
     // A normal that nearly vanishes is left with rounding errors.
     if (new_tau <= 0.01 * tau) return cost;
+    if (!(new_tau <= kHuge && std::abs(planes.gamma[b] + move.shift) <= kHuge)) return cost;
     const Change change{tau / new_tau, move.step / new_tau, move.shift / new_tau};
     const double enough = cost - heat * std::log(std::max(random_.unit(), 1e-300));
     const ConstNumbers x = rows_.XT[move.feature];
     const double after = seen_cost(h, x, change, schedule, enough);
-    if (after > enough) return cost;
+    if (!(after <= enough)) return cost;  // not a number counts as too much
     coefficient += move.step;
     planes.gamma[b] += move.shift;
     for (Index i = 0; i < h.size; ++i) h.data[i] = change.scale * h.data[i] + change.step * x.data[i] - change.shift;
