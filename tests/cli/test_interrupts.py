@@ -53,7 +53,12 @@ def command(request, tell):
         os.dup2(os.open(pathlib.Path(request["signs"], name), os.O_CREAT | os.O_WRONLY), descriptor)
     wrap(*request["function"].split(":"), request["call"], announced)
     sys.argv[1:] = request["arguments"]
-    main()
+    try:
+        main()
+    except SystemExit as end:
+        # A forked child has none of Arrow's threads, and the shutdown of the interpreter may abort over them.
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(end.code or 0)
 
 answers = os.fdopen(os.dup(1), "w", buffering=1)
 for line in sys.stdin:
