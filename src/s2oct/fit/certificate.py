@@ -447,32 +447,7 @@ def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tupl
 
 @dataclass(frozen=True)
 class Claim(ABC):
-    """The common part of the certificates of P2 and OCT-H.
-
-    Parameters
-    ----------
-    objective : float
-        Cost of the tree, recomputed from its hyperplanes.
-    lower_bound : float
-        No feasible tree costs less.
-    feasible : bool
-        Whether the tree satisfies every constraint of the model within the stated tolerances.
-    bound_source : str
-        Source of the lower bound.
-    min_margin : float
-        Minimum of the distances of rows from hyperplanes that the model bounds from below, in units of omega.
-    seconds : float
-        Wall-clock seconds until the tree was final.
-    history : tuple of Moment
-        Best cost and lower bound over time.
-    ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
-    labels : tuple of int
-        Number of labels per class; labeled rows of weight 0 do not count.
-    chance : float or None
-        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
-        held-out labels; None if it was not tested.
-    """
+    """The part that certificates of P2 and OCT-H share. `Certificate` and `OCTHCertificate` document the fields."""
 
     objective: float
     lower_bound: float
