@@ -154,8 +154,8 @@ def show_the_truth(survey: Survey, tree: S2OCTClassifier) -> None:
     heading(f"Against the truth, which was hidden: the {silent.sum()} who did not answer")
     show_scores({name: Score.of(survey, labels) for name, labels in completed(survey, tree).items()}, silent.sum())
     say(
-        "Weighted: the answers count so much that the classes have their known shares. With the total: as many people "
-        "are called employed as the census says. The ordinary tree (CART) and the tree of s2oct have the same depth."
+        "Weighted: answers are weighted to the known class shares. With the total: the number of people classified as "
+        "employed equals the census count. The ordinary tree (CART) and the tree of s2oct have the same depth."
     )
 
 
