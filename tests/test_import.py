@@ -1,13 +1,17 @@
 """Importing the package is quick and brings in nothing that a fit may never need."""
 
+import compileall
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import s2oct
 import s2oct.export
+from s2oct import _core
 from tests.messages import naming
 
 HEAVY = ["highspy", "gurobipy", "pyscipopt", "pandas", "polars", "matplotlib"]
@@ -59,6 +63,26 @@ def test_every_export_can_be_had(name):
 @pytest.mark.parametrize("name", ["datasets.make_labour_force", "export.write_report"])
 def test_a_module_that_the_documentation_names_needs_no_import_of_its_own(name):
     assert run(f"import s2oct; print(s2oct.{name}.__name__)") == name.partition(".")[2]
+
+
+def test_public_names_can_be_had_without_the_source(tmp_path):
+    """A packaged application has compiled modules only."""
+    package = tmp_path / "s2oct"
+    shutil.copytree(Path(s2oct.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    shutil.copy(_core.__file__, package)
+    assert compileall.compile_dir(package, quiet=1, legacy=True)
+    for source in package.rglob("*.py"):
+        source.unlink()
+    # Python's own finders are classes; the finder of an editable installation is an object and leads to the sources.
+    code = (
+        "import json, sys; sys.meta_path[:] = [finder for finder in sys.meta_path if isinstance(finder, type)];"
+        f"sys.path.insert(0, {str(tmp_path)!r}); import s2oct, s2oct.export;"
+        "[getattr(module, name) for module in (s2oct, s2oct.export) for name in module.__all__];"
+        "print(json.dumps([s2oct.__file__, s2oct.__all__, s2oct.export.__all__]))"
+    )
+    file, names, exports = json.loads(run(code))
+    assert Path(file) == package / "__init__.pyc"
+    assert (names, exports) == (s2oct.__all__, s2oct.export.__all__)
 
 
 @pytest.mark.parametrize("module", [s2oct, s2oct.export])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import dis
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,13 +12,20 @@ from typing import Any
 def import_on_use(module: str) -> tuple[Callable[[str], Any], list[str]]:
     """Return ``__getattr__`` and ``__all__`` of a module from its imports under ``if TYPE_CHECKING``.
 
-    Type checkers also read these imports, so the public names are listed only once. Submodules of the module itself can
-    be imported there, too; they are not in ``__all__``.
+    Type checkers also read these imports, so the public names are listed only once. They are found in the compiled
+    module, because a packaged application may lack its source. Submodules of the module itself can be imported there,
+    too; they are not in ``__all__``.
     """
+    homes: dict[str, str] = {}
     spec: Any = sys.modules[module].__spec__
-    blocks = [block.body for block in ast.parse(spec.loader.get_source(module)).body if isinstance(block, ast.If)]
-    imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
-    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
+    for instruction in dis.get_instructions(spec.loader.get_code(module)):
+        if instruction.opname == "IMPORT_NAME":
+            home = instruction.argval
+        elif instruction.opname == "IMPORT_FROM":
+            homes[instruction.argval] = home
+    # Other imports have been executed already: their names exist.
+    for name in vars(sys.modules[module]).keys() & homes.keys():
+        del homes[name]
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
