@@ -1,4 +1,7 @@
-"""Certificates: what is known about a tree, recomputed from the tree alone, in numbers and in words."""
+"""Certificates: what is known about a tree, recomputed from the tree alone.
+
+First the data and their computation, then the words: sentences, and notices about the shortcomings of a fit.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,10 @@ from s2oct.p2.proof import (
 from s2oct.p2.score import MARGIN_TOLERANCE, is_feasible, score
 from s2oct.problem.labels import FEW_LABELS
 from s2oct.problem.problem import Problem, whole_if_whole
-from s2oct.problem.targets import NEARLY_MET, Margin, Targets
+from s2oct.problem.targets import NEARLY_MET, Targets
 from s2oct.trees.rounding import TreeSize
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import amount, duration, listed, plural
-
-# One known total, of a class in a domain, and the rows that the tree assigns there.
 
 
 @dataclass(frozen=True)
@@ -101,26 +102,506 @@ class Cell:
         return abs(self.excess) <= NEARLY_MET * unit * (1 + 1e-9)
 
 
+def cells_of_counts(targets: Targets, counts: Sequence[FloatArray], unit: float = 1.0) -> tuple[Cell, ...]:
+    """All cells of some totals, given the rows of each domain and class for each margin, in units of ``unit``."""
+    found = []
+    for margin, assigned in zip(targets.margins, counts, strict=True):
+        for d, k in np.ndindex(*margin.low.shape):
+            numbers = np.array([margin.low[d, k], margin.high[d, k], assigned[d, k], margin.value[d, k]])
+            low, high, number, value = whole_if_whole(unit * numbers)
+            known = None if math.isnan(value) else value
+            se = unit * float(margin.se[d, k])
+            found.append(Cell(margin.name, str(margin.domains[d]), k, low, high, number, known, se))
+    return tuple(found)
+
+
 def counted_cells(targets: Targets, classes: IntArray, sizes: FloatArray, unit: float = 1.0) -> tuple[Cell, ...]:
     """All cells of some totals, with the rows assigned to them; rows count with their sizes, in units of ``unit``."""
     return cells_of_counts(targets, [margin.counts(classes, sizes) for margin in targets.margins], unit)
 
 
-def cells_of_counts(targets: Targets, counts: Sequence[FloatArray], unit: float = 1.0) -> tuple[Cell, ...]:
-    """All cells of some totals, given the rows of each domain and class for each margin."""
-    return tuple(
-        cell
-        for margin, assigned in zip(targets.margins, counts, strict=True)
-        for cell in _cells_of_margin(margin, assigned, unit)
+@dataclass(frozen=True)
+class Claim(ABC):
+    """The part that certificates of P2 and OCT-H share. `Certificate` and `OCTHCertificate` document the fields."""
+
+    objective: float
+    lower_bound: float
+    feasible: bool
+    bound_source: str
+    min_margin: float
+    seconds: float
+    history: tuple[Moment, ...]
+    ended: str = field(kw_only=True)
+    labels: tuple[int, ...] = field(kw_only=True)
+    chance: float | None = field(default=None, kw_only=True)
+
+    @property
+    def gap(self) -> float:
+        """Cost above the lower bound, never negative."""
+        return max(self.objective - self.lower_bound, 0.0)
+
+    @property
+    def tolerance(self) -> float:
+        """A cost this close to its lower bound counts as proved."""
+        return DECIDED_TOLERANCE
+
+    @property
+    def proved(self) -> bool:
+        """Whether the tree is feasible and its cost meets the lower bound."""
+        # A bound above the cost of a feasible tree is wrong, and proves nothing.
+        return self.feasible and abs(self.objective - self.lower_bound) <= self.tolerance
+
+    @property
+    def proved_by(self) -> str | None:
+        """Source of the lower bound that the cost meets; None if nothing is proved."""
+        return self.bound_source if self.proved else None
+
+    @property
+    def minimised(self) -> tuple[float, float]:
+        """The cost that the fit minimised, and its lower bound."""
+        return self.objective, self.lower_bound
+
+    @property
+    def proved_best(self) -> bool:
+        """Whether it is proved that no tree is better in the cost that the fit minimised."""
+        return self.proved
+
+    @property
+    @abstractmethod
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Whether the fit has a result: it was not interrupted, or it had already found a tree with splits.
+
+        Every fit starts with trees without splits, and keeps a tree with splits only if it costs less. So an
+        interrupted fit whose tree has no splits has found nothing yet.
+        """
+        return self.ended != INTERRUPTED or self.has_splits
+
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
+        """List what the fit did not achieve and the user should know.
+
+        Parameters
+        ----------
+        classes : sequence
+            The class labels in order.
+
+        Returns
+        -------
+        tuple of Notice
+            The most serious first; empty if there are none.
+        """
+        return (
+            *interruption(self),
+            *cut_off(self),
+            *at_chance(self),
+            *few_labels(self, classes, range(len(self.labels))),
+        )
+
+
+def labels_of(problem: Problem) -> tuple[int, ...]:
+    """Count the labeled rows of each class, with their multiplicities."""
+    counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity, minlength=problem.n_classes)
+    return tuple(counts.astype(int).tolist())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate(Claim):
+    """What is known about a tree, in two parts: its errors and totals in rows, and its cost in the paper's P2.
+
+    ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` refer to P2, with or without a guide.
+    ``ended``, ``minimised`` and ``proved_best`` refer to the model that was fitted.
+
+    Parameters
+    ----------
+    objective : float
+        Cost of the tree in P2, recomputed from its hyperplanes.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of P2 within the stated tolerances.
+    bound_source : str
+        Source of the lower bound.
+    min_margin : float
+        Minimum distance of an unlabeled row from a hyperplane, in units of omega.
+    seconds : float
+        Wall-clock seconds until the tree was final.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
+    labels : tuple of int
+        Number of labels per class; labeled rows of weight 0 do not count.
+    chance : float or None
+        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
+        held-out labels; None if it was not tested.
+    leaf_error : float
+        Errors of the labeled rows: the first part of the cost.
+    n_margin_violations : int
+        Unlabeled rows too near a hyperplane; 0 if the tree is feasible.
+    coefficient_bound : float
+        The paper's s: the bound on coefficients in model units.
+    max_features_per_split : int or None
+        Maximum number of features per split in the P2 that was solved; None if unlimited, as in the paper.
+    uncapped_lower_bound : float or None
+        With such a maximum: no tree costs less, whatever number of features its splits use.
+    features : tuple of int or None
+        Columns that splits may use; None for all. Cost, bound and proof refer to P2 with these columns.
+    xi : float
+        Rows by which the total is missed; C times this is the second part of the cost.
+    n_labeled, n_unlabeled : int
+        Numbers of rows. All numbers of rows here count duplicates.
+    n_contradicted : int
+        Misclassified labeled rows, out of ``n_labeled``.
+    n_against_guide : int or None
+        Unlabeled rows whose class differs from the guide's most likely class; None without a guide.
+    n_splits : int
+        Number of splits that separate rows.
+    n_terms : int
+        Number of columns in these splits, summed over the splits.
+    totals, assigned : tuple of float
+        Per class, the known total of unlabeled rows and the rows that the tree assigns; with weights, sums of weights.
+        A total that is not known exactly appears as the midpoint of its bounds.
+    cells : tuple of Cell
+        Totals by domain and class, if there are several domains or inexact totals; otherwise empty.
+    unit : float
+        Mean survey weight of an unlabeled row; 1 without weights. Costs, bounds and totals are in weights.
+    least_xi : float
+        Minimum possible ``xi``: identical rows share a class.
+    classes_without_label : tuple of int
+        Positions of the classes without labels.
+    evidence_cost, evidence_bound : float or None
+        Rows against the tree, and the minimum for trees of its kind; None if P2 was fitted. Rows off the totals and
+        terms count at their prices.
+    proved_among : str
+        The trees that ``evidence_bound`` covers, such as "trees of depth 2 with one feature per split"; empty if P2
+        was fitted.
+    n_sampled, n_register : int or None
+        For a register: the rows of the sample that the guide was fitted to, and all rows. P2's constants are then
+        unknown. If ``proved_among`` is empty, the tree comes from the sample, and the guide's part is scaled up.
+    counted : bool
+        Whether all numbers of rows cover all rows. If the time ended too early, they cover the sample.
+    model : str
+        The model that was fitted: "paper" for P2, or "evidence".
+    guide_cost : float or None
+        The guide's charge for the classes of the unlabeled rows, plus 1 for each row off the total; None without a
+        guide.
+    guide_weight : float or None
+        Weight of an unlabeled row about which the guide is certain, relative to a labeled row; 0 if the guide only
+        chose between trees of equal cost.
+    """
+
+    leaf_error: float
+    n_margin_violations: int
+    coefficient_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    uncapped_lower_bound: float | None = None
+    features: tuple[int, ...] | None = None
+    xi: float
+    n_labeled: int
+    n_unlabeled: int
+    n_contradicted: int
+    n_against_guide: int | None = None
+    n_splits: int
+    n_terms: int
+    totals: tuple[float, ...]
+    assigned: tuple[float, ...]
+    cells: tuple[Cell, ...] = ()
+    unit: float = 1.0
+    least_xi: float = 0.0
+    classes_without_label: tuple[int, ...] = ()
+    evidence_cost: float | None = None
+    evidence_bound: float | None = None
+    proved_among: str = ""
+    n_sampled: int | None = None
+    n_register: int | None = None
+    counted: bool = True
+    model: str = PAPER
+    guide_cost: float | None = None
+    guide_weight: float | None = None
+
+    @property
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+        return self.n_splits > 0
+
+    @property
+    def known_cells(self) -> tuple[Cell, ...]:
+        """All totals, with the rows that the tree assigns to them."""
+        if self.cells:
+            return self.cells
+        return tuple(
+            Cell("", "", k, total, total, put, total)
+            for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
+        )
+
+    @property
+    def off(self) -> str:
+        """The amount by which the totals are missed, in words."""
+        share = f"{amount(100 * self.share_off, 2)} %"
+        if self.unit == 1:
+            return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
+        rows = plural(round(self.xi / self.unit, 1), "row")
+        return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
+
+    @property
+    def share_off(self) -> float:
+        """Share of the unlabeled rows by which the totals are missed."""
+        everything = sum(self.assigned)
+        return self.xi / everything if everything else 0.0
+
+    @property
+    def miss_matters(self) -> bool:
+        """Whether the totals are missed by more than one row and more than 0.5 % of the rows."""
+        return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
+
+    @property
+    def meets_totals(self) -> bool:
+        """Whether every total is met to within half a row of mean weight."""
+        if not self.cells:
+            return self.xi <= NEARLY_MET * self.unit * (1 + 1e-9)
+        return all(cell.is_met(self.unit) for cell in self.cells)
+
+    @property
+    def misses_at_any_price(self) -> bool:
+        """Whether the totals are missed although the fit was to meet them at any price."""
+        is_missed = self.evidence_cost is not None and self.xi > 0
+        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
+
+    @property
+    def features_per_split(self) -> float | None:
+        """Mean number of features per split; None without splits."""
+        return self.n_terms / self.n_splits if self.n_splits else None
+
+    @property
+    def proved_for_any_features(self) -> bool:
+        """Whether no tree costs less, even with more features per split than the solved P2 allows."""
+        if self.max_features_per_split is None:
+            return self.proved
+        bound = self.uncapped_lower_bound
+        return self.feasible and bound is not None and abs(self.objective - bound) <= self.tolerance
+
+    @property
+    def tolerance(self) -> float:
+        """A cost this close to its lower bound counts as proved; costs are in survey weights."""
+        return DECIDED_TOLERANCE * max(self.unit, 1.0)
+
+    @property
+    def minimises_p2(self) -> bool:
+        """Whether the fit minimised P2 and nothing else."""
+        return self.model == PAPER and not self.guide_weight
+
+    @property
+    def minimised(self) -> tuple[float, float]:
+        """The cost that the fit minimised, in P2 or in rows, and its lower bound."""
+        if self.model == EVIDENCE and self.evidence_cost is not None:
+            return self.evidence_cost, self.evidence_bound or 0.0
+        return self.objective, self.lower_bound
+
+    @property
+    def proved_best(self) -> bool:
+        """Whether no tree of its kind, see ``proved_among``, is better in the cost that the fit minimised."""
+        cost, bound = self.minimised
+        if self.model == EVIDENCE:
+            # The evidence model has no margins, so a tree need not be feasible for P2, and it counts rows, not weights.
+            return bool(self.proved_among) and abs(cost - bound) <= DECIDED_TOLERANCE
+        return self.feasible and abs(cost - bound) <= self.tolerance
+
+    def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:
+        """Describe the tree and how the fit ended, in rows; for a fit of P2 alone also its cost there.
+
+        Parameters
+        ----------
+        classes : sequence, optional
+            The class labels in order.
+
+        Returns
+        -------
+        tuple of str
+            Short sentences, without capitals and full stops.
+        """
+        return (*about_fit(self, classes), *(self.in_p2 if self.minimises_p2 else ()))
+
+    @property
+    def in_p2(self) -> tuple[str, ...]:
+        """The tree's cost in the paper's model, as short sentences."""
+        return tuple(about_p2(self))
+
+    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
+        """List what the fit did not achieve and the user should know.
+
+        Parameters
+        ----------
+        classes : sequence
+            The class labels in order.
+
+        Returns
+        -------
+        tuple of Notice
+            The most serious first; empty if there are none.
+        """
+        return (
+            *interruption(self),
+            *cut_off(self),
+            *_not_counted(self),
+            *_missed_total(self, classes),
+            *_open_totals(self, classes),
+            *at_chance(self),
+            *_unlabeled_classes(self, classes),
+            *few_labels(self, classes, _labeled_classes(self)),
+        )
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences())
+
+
+def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: ObliqueTree | None = None) -> Certificate:
+    """Certify a tree from its hyperplanes, on the rows as the user gave them and in the user's units.
+
+    ``rules`` is the tree as users read it, whose splits and terms are counted; the tree itself if None.
+    """
+    problem, most = prepared.given, prepared.most_features
+    guide, unit = problem.guide, problem.unit
+    # Numbers of rows count duplicates.
+    n_rows, m_rows = problem.labeled_multiplicity, problem.unlabeled_multiplicity
+    size = TreeSize.of_tree(tree if rules is None else rules, problem.features)
+    assignment = Assignment.of(problem, tree)
+    labeled, classes = assignment.labeled_classes, assignment.unlabeled_classes
+    found = score(assignment, prepared.spec.C)
+    cells = () if problem.targets.is_known else counted_cells(problem.targets, classes, problem.unlabeled_size, unit)
+    labels = labels_of(problem)
+    return Certificate(
+        objective=unit * found.objective,
+        lower_bound=unit * record.bound.value,
+        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
+        bound_source=record.bound.source,
+        min_margin=found.min_margin,
+        seconds=record.seconds,
+        history=tuple(moment.times(unit) for moment in record.history) if unit != 1 else record.history,
+        ended=record.ended,
+        labels=labels,
+        leaf_error=unit * found.leaf_error,
+        n_margin_violations=found.n_margin_violations,
+        coefficient_bound=prepared.bounds.s,
+        max_features_per_split=most,
+        uncapped_lower_bound=None if most is None else unit * lower_bound(prepared.problem, prepared.spec.C),
+        features=prepared.spec.features,
+        xi=unit * found.xi,
+        n_labeled=int(n_rows.sum()),
+        n_unlabeled=int(m_rows.sum()),
+        n_contradicted=int(n_rows[labeled != problem.labels].sum()),
+        n_against_guide=None if guide is None else int(m_rows[guide.is_against(classes)].sum()),
+        n_splits=size.n_splits,
+        n_terms=size.n_terms,
+        totals=whole_if_whole(unit * problem.totals),
+        assigned=whole_if_whole(unit * assignment.class_counts),
+        cells=cells,
+        unit=unit,
+        least_xi=unit * total_bound(prepared.problem) if found.xi else 0.0,
+        classes_without_label=tuple(c for c, n_labels in enumerate(labels) if not n_labels),
+        evidence_cost=record.evidence_cost,
+        evidence_bound=record.evidence_bound,
+        proved_among=record.proved_among,
+        model=record.model,
+        guide_cost=None if guide is None else found.guide_cost,
+        guide_weight=None if guide is None else guide.weight,
     )
 
 
-def _cells_of_margin(margin: Margin, assigned: FloatArray, unit: float) -> Iterator[Cell]:
-    for d, k in np.ndindex(*margin.low.shape):
-        numbers = np.array([margin.low[d, k], margin.high[d, k], assigned[d, k], margin.value[d, k]])
-        low, high, number, value = whole_if_whole(unit * numbers)
-        known = None if math.isnan(value) else value
-        yield Cell(margin.name, str(margin.domains[d]), k, low, high, number, known, unit * float(margin.se[d, k]))
+# Certificates of OCT-H.
+
+
+@dataclass(frozen=True)
+class OCTHCertificate(Claim):
+    """What is known about a tree in OCT-H: its training errors and the number of coefficients it uses.
+
+    Parameters
+    ----------
+    objective : float
+        Cost of the tree, recomputed from its hyperplanes.
+    lower_bound : float
+        No feasible tree costs less.
+    feasible : bool
+        Whether the tree satisfies every constraint of the model within the stated tolerances.
+    bound_source : str
+        Source of the lower bound.
+    min_margin : float
+        Minimum of the distances of rows from hyperplanes that the model bounds from below, in units of omega.
+    seconds : float
+        Wall-clock seconds until the tree was final.
+    history : tuple of Moment
+        Best cost and lower bound over time.
+    n_errors : int
+        Number of misclassified labeled rows.
+    n_coefficients : int
+        Number of nonzero coefficients.
+    ended : str
+        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
+    labels : tuple of int
+        Number of labels per class; labeled rows of weight 0 do not count.
+    chance : float or None
+        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
+        held-out labels; None if it was not tested.
+    """
+
+    n_errors: int
+    n_coefficients: int
+
+    @property
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+        return self.n_coefficients > 0
+
+    def __str__(self) -> str:
+        verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {amount(self.gap)}"
+        errors = f"{plural(self.n_errors, 'labeled row')} misclassified"
+        return (
+            f"{errors}; ended: {self.ended} after {duration(self.seconds)}; "
+            f"OCT-H cost {amount(self.objective, 6)}; lower bound {amount(self.lower_bound, 6)}; {verdict}"
+        )
+
+
+def certify_octh(
+    problem: Problem, tree: ObliqueTree, spec: OcthSpec, record: FitRecord, *, scaling: Scaling | None = None
+) -> OCTHCertificate:
+    """Certify a tree for OCT-H from its hyperplanes and leaf classes, in the units in which it will predict.
+
+    ``scaling`` maps the features to [0, 1], where |a|_1 and |b| are bounded; None if they are already scaled.
+    """
+    model = tree if scaling is None else scaling.to_model(tree)
+    wrong = tree.predict(problem.X_labeled) != problem.labels
+    n_errors = float(problem.labeled_multiplicity[wrong].sum())
+    n_coefficients = int(np.count_nonzero(tree.omega))
+    leaf = tree.apply(problem.X_labeled) - tree.topology.n_leaves
+    sizes = np.bincount(leaf, weights=problem.labeled_multiplicity)
+    margin = _octh_margin(problem, tree)
+    enough = bool((sizes[sizes > 0] >= spec.min_leaf).all())
+    splits = np.asarray(tree.omega.any(axis=1))
+    offset = np.abs(model.gamma[splits] + spec.mu / 2)
+    normed = bool(max(np.abs(model.omega).sum(axis=1).max(), offset.max(initial=0.0)) <= 1 + MARGIN_TOLERANCE)
+    child = np.arange(2, tree.topology.n_leaves)
+    ordered = not (splits[child - 1] & ~splits[child // 2 - 1]).any()
+    return OCTHCertificate(
+        objective=n_errors / baseline_errors(problem) + spec.complexity * n_coefficients,
+        lower_bound=record.bound.value,
+        feasible=enough and normed and ordered and margin >= spec.mu / 2 - MARGIN_TOLERANCE,
+        bound_source=record.bound.source,
+        min_margin=margin,
+        seconds=record.seconds,
+        history=record.history,
+        n_errors=int(n_errors),
+        n_coefficients=n_coefficients,
+        ended=record.ended,
+        labels=labels_of(problem),
+    )
+
+
+def _octh_margin(problem: Problem, tree: ObliqueTree) -> float:
+    """Minimum distance of a row from the hyperplanes on its own path; OCT-H bounds no others."""
+    all_nodes = np.ones(tree.topology.n_branches, dtype=bool)
+    return float(tree.path_distances(problem.X_labeled, all_nodes).min())
 
 
 # A certificate in short sentences: first in rows, then in the paper's model.
@@ -254,7 +735,10 @@ def rows_against(certificate: Certificate) -> str:
     return f"not proved best: {open_end}; the tree has {has}, and {certificate.proved_among} have at least {fewest}"
 
 
-# The common part of all certificates, and the shortcomings of a fit.
+# The shortcomings of a fit, as notices.
+
+MINOR_MISS = 0.005
+"""A total missed by a smaller share of the rows causes no warning."""
 
 NAMED = 5
 """Maximum number of missed totals, or of classes, that a message names."""
@@ -263,20 +747,6 @@ AT_CHANCE = 0.15
 """From this p-value on, the labels do not show that the tree is better than chance.
 
 In `bench/chance.py` it separates noise from tables with signal."""
-
-
-def shortcomings_of(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
-    """Goals that a fit with totals missed, the most serious first."""
-    return (
-        *interruption(certificate),
-        *cut_off(certificate),
-        *_not_counted(certificate),
-        *_missed_total(certificate, classes),
-        *_open_totals(certificate, classes),
-        *at_chance(certificate),
-        *_unlabeled_classes(certificate, classes),
-        *few_labels(certificate, classes, _labeled_classes(certificate)),
-    )
 
 
 def interruption(certificate: Claim) -> tuple[Notice, ...]:
@@ -443,500 +913,3 @@ def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tupl
         for c in certificate.classes_without_label
         if certificate.assigned[c] or certificate.totals[c]
     )
-
-
-@dataclass(frozen=True)
-class Claim(ABC):
-    """The part that certificates of P2 and OCT-H share. `Certificate` and `OCTHCertificate` document the fields."""
-
-    objective: float
-    lower_bound: float
-    feasible: bool
-    bound_source: str
-    min_margin: float
-    seconds: float
-    history: tuple[Moment, ...]
-    ended: str = field(kw_only=True)
-    labels: tuple[int, ...] = field(kw_only=True)
-    chance: float | None = field(default=None, kw_only=True)
-
-    @property
-    def gap(self) -> float:
-        """Cost above the lower bound, never negative."""
-        return max(self.objective - self.lower_bound, 0.0)
-
-    @property
-    def tolerance(self) -> float:
-        """A cost this close to its lower bound counts as proved."""
-        return DECIDED_TOLERANCE
-
-    @property
-    def proved(self) -> bool:
-        """Whether the tree is feasible and its cost meets the lower bound."""
-        # A bound above the cost of a feasible tree is wrong, and proves nothing.
-        return self.feasible and abs(self.objective - self.lower_bound) <= self.tolerance
-
-    @property
-    def proved_by(self) -> str | None:
-        """Source of the lower bound that the cost meets; None if nothing is proved."""
-        return self.bound_source if self.proved else None
-
-    @property
-    def minimised(self) -> tuple[float, float]:
-        """The cost that the fit minimised, and its lower bound."""
-        return self.objective, self.lower_bound
-
-    @property
-    def proved_best(self) -> bool:
-        """Whether it is proved that no tree is better in the cost that the fit minimised."""
-        return self.proved
-
-    @property
-    @abstractmethod
-    def has_splits(self) -> bool:
-        """Whether the tree puts rows into different leaves."""
-
-    @property
-    def is_worth_keeping(self) -> bool:
-        """Whether the fit has a result: it was not interrupted, or it had already found a tree with splits.
-
-        Every fit starts with trees without splits, and keeps a tree with splits only if it costs less. So an
-        interrupted fit whose tree has no splits has found nothing yet.
-        """
-        return self.ended != INTERRUPTED or self.has_splits
-
-    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
-        """List what the fit did not achieve and the user should know.
-
-        Parameters
-        ----------
-        classes : sequence
-            The class labels in order.
-
-        Returns
-        -------
-        tuple of Notice
-            The most serious first; empty if there are none.
-        """
-        return (
-            *interruption(self),
-            *cut_off(self),
-            *at_chance(self),
-            *few_labels(self, classes, range(len(self.labels))),
-        )
-
-
-def labels_of(problem: Problem) -> tuple[int, ...]:
-    """Count the labeled rows of each class, with their multiplicities."""
-    counts = np.bincount(problem.labels, weights=problem.labeled_multiplicity, minlength=problem.n_classes)
-    return tuple(counts.astype(int).tolist())
-
-
-MINOR_MISS = 0.005
-"""A total missed by a smaller share of the rows causes no warning."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InRows:
-    """The first part of a certificate: errors, totals and size, in rows. `Certificate` documents the fields."""
-
-    xi: float
-    n_labeled: int
-    n_unlabeled: int
-    n_contradicted: int
-    n_against_guide: int | None = None
-    n_splits: int
-    n_terms: int
-    totals: tuple[float, ...]
-    assigned: tuple[float, ...]
-    cells: tuple[Cell, ...] = ()
-    unit: float = 1.0
-    least_xi: float = 0.0
-    classes_without_label: tuple[int, ...] = ()
-    evidence_cost: float | None = None
-    evidence_bound: float | None = None
-    proved_among: str = ""
-    n_sampled: int | None = None
-    n_register: int | None = None
-    counted: bool = True
-
-    @property
-    def known_cells(self) -> tuple[Cell, ...]:
-        """All totals, with the rows that the tree assigns to them."""
-        if self.cells:
-            return self.cells
-        return tuple(
-            Cell("", "", k, total, total, put, total)
-            for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
-        )
-
-    @property
-    def off(self) -> str:
-        """The amount by which the totals are missed, in words."""
-        share = f"{amount(100 * self.share_off, 2)} %"
-        if self.unit == 1:
-            return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
-        rows = plural(round(self.xi / self.unit, 1), "row")
-        return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
-
-    @property
-    def share_off(self) -> float:
-        """Share of the unlabeled rows by which the totals are missed."""
-        everything = sum(self.assigned)
-        return self.xi / everything if everything else 0.0
-
-    @property
-    def miss_matters(self) -> bool:
-        """Whether the totals are missed by more than one row and more than 0.5 % of the rows."""
-        return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
-
-    @property
-    def meets_totals(self) -> bool:
-        """Whether every total is met to within half a row of mean weight."""
-        if not self.cells:
-            return self.xi <= NEARLY_MET * self.unit * (1 + 1e-9)
-        return all(cell.is_met(self.unit) for cell in self.cells)
-
-    @property
-    def misses_at_any_price(self) -> bool:
-        """Whether the totals are missed although the fit was to meet them at any price."""
-        is_missed = self.evidence_cost is not None and self.xi > 0
-        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
-
-    @property
-    def features_per_split(self) -> float | None:
-        """Mean number of features per split; None without splits."""
-        return self.n_terms / self.n_splits if self.n_splits else None
-
-    @property
-    def has_splits(self) -> bool:
-        """Whether the tree puts rows into different leaves."""
-        return self.n_splits > 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class InP2(Claim):
-    """The second part of a certificate: the tree's cost in P2. `Certificate` documents the fields."""
-
-    leaf_error: float
-    n_margin_violations: int
-    coefficient_bound: float = float("inf")
-    max_features_per_split: int | None = None
-    uncapped_lower_bound: float | None = None
-    features: tuple[int, ...] | None = None
-
-    @property
-    def proved_for_any_features(self) -> bool:
-        """Whether no tree costs less, even with more features per split than the solved P2 allows."""
-        if self.max_features_per_split is None:
-            return self.proved
-        bound = self.uncapped_lower_bound
-        return self.feasible and bound is not None and abs(self.objective - bound) <= self.tolerance
-
-
-@dataclass(frozen=True, kw_only=True)
-class Certificate(InRows, InP2):
-    """What is known about a tree, in two parts: its errors and totals in rows, and its cost in the paper's P2.
-
-    ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` refer to P2, with or without a guide.
-    ``ended``, ``minimised`` and ``proved_best`` refer to the model that was fitted.
-
-    Parameters
-    ----------
-    objective : float
-        Cost of the tree in P2, recomputed from its hyperplanes.
-    lower_bound : float
-        No feasible tree costs less.
-    feasible : bool
-        Whether the tree satisfies every constraint of P2 within the stated tolerances.
-    bound_source : str
-        Source of the lower bound.
-    min_margin : float
-        Minimum distance of an unlabeled row from a hyperplane, in units of omega.
-    seconds : float
-        Wall-clock seconds until the tree was final.
-    history : tuple of Moment
-        Best cost and lower bound over time.
-    ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
-    labels : tuple of int
-        Number of labels per class; labeled rows of weight 0 do not count.
-    chance : float or None
-        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
-        held-out labels; None if it was not tested.
-    leaf_error : float
-        Errors of the labeled rows: the first part of the cost.
-    n_margin_violations : int
-        Unlabeled rows too near a hyperplane; 0 if the tree is feasible.
-    coefficient_bound : float
-        The paper's s: the bound on coefficients in model units.
-    max_features_per_split : int or None
-        Maximum number of features per split in the P2 that was solved; None if unlimited, as in the paper.
-    uncapped_lower_bound : float or None
-        With such a maximum: no tree costs less, whatever number of features its splits use.
-    features : tuple of int or None
-        Columns that splits may use; None for all. Cost, bound and proof refer to P2 with these columns.
-    xi : float
-        Rows by which the total is missed; C times this is the second part of the cost.
-    n_labeled, n_unlabeled : int
-        Numbers of rows. All numbers of rows here count duplicates.
-    n_contradicted : int
-        Misclassified labeled rows, out of ``n_labeled``.
-    n_against_guide : int or None
-        Unlabeled rows whose class differs from the guide's most likely class; None without a guide.
-    n_splits : int
-        Number of splits that separate rows.
-    n_terms : int
-        Number of columns in these splits, summed over the splits.
-    totals, assigned : tuple of float
-        Per class, the known total of unlabeled rows and the rows that the tree assigns; with weights, sums of weights.
-        A total that is not known exactly appears as the midpoint of its bounds.
-    cells : tuple of Cell
-        Totals by domain and class, if there are several domains or inexact totals; otherwise empty.
-    unit : float
-        Mean survey weight of an unlabeled row; 1 without weights. Costs, bounds and totals are in weights.
-    least_xi : float
-        Minimum possible ``xi``: identical rows share a class.
-    classes_without_label : tuple of int
-        Positions of the classes without labels.
-    evidence_cost, evidence_bound : float or None
-        Rows against the tree, and the minimum for trees of its kind; None if P2 was fitted. Rows off the totals and
-        terms count at their prices.
-    proved_among : str
-        The trees that ``evidence_bound`` covers, such as "trees of depth 2 with one feature per split"; empty if P2
-        was fitted.
-    n_sampled, n_register : int or None
-        For a register: the rows of the sample that the guide was fitted to, and all rows. P2's constants are then
-        unknown. If ``proved_among`` is empty, the tree comes from the sample, and the guide's part is scaled up.
-    counted : bool
-        Whether all numbers of rows cover all rows. If the time ended too early, they cover the sample.
-    model : str
-        The model that was fitted: "paper" for P2, or "evidence".
-    guide_cost : float or None
-        The guide's charge for the classes of the unlabeled rows, plus 1 for each row off the total; None without a
-        guide.
-    guide_weight : float or None
-        Weight of an unlabeled row about which the guide is certain, relative to a labeled row; 0 if the guide only
-        chose between trees of equal cost.
-    """
-
-    model: str = PAPER
-    guide_cost: float | None = None
-    guide_weight: float | None = None
-
-    @property
-    def tolerance(self) -> float:
-        """A cost this close to its lower bound counts as proved; costs are in survey weights."""
-        return DECIDED_TOLERANCE * max(self.unit, 1.0)
-
-    @property
-    def minimises_p2(self) -> bool:
-        """Whether the fit minimised P2 and nothing else."""
-        return self.model == PAPER and not self.guide_weight
-
-    @property
-    def minimised(self) -> tuple[float, float]:
-        """The cost that the fit minimised, in P2 or in rows, and its lower bound."""
-        if self.model == EVIDENCE and self.evidence_cost is not None:
-            return self.evidence_cost, self.evidence_bound or 0.0
-        return self.objective, self.lower_bound
-
-    @property
-    def proved_best(self) -> bool:
-        """Whether no tree of its kind, see ``proved_among``, is better in the cost that the fit minimised."""
-        cost, bound = self.minimised
-        if self.model == EVIDENCE:
-            # The evidence model has no margins, so a tree need not be feasible for P2, and it counts rows, not weights.
-            return bool(self.proved_among) and abs(cost - bound) <= DECIDED_TOLERANCE
-        return self.feasible and abs(cost - bound) <= self.tolerance
-
-    def sentences(self, classes: Sequence[Any] | None = None) -> tuple[str, ...]:
-        """Describe the tree and how the fit ended, in rows; for a fit of P2 alone also its cost there.
-
-        Parameters
-        ----------
-        classes : sequence, optional
-            The class labels in order.
-
-        Returns
-        -------
-        tuple of str
-            Short sentences, without capitals and full stops.
-        """
-        return (*about_fit(self, classes), *(self.in_p2 if self.minimises_p2 else ()))
-
-    @property
-    def in_p2(self) -> tuple[str, ...]:
-        """The tree's cost in the paper's model, as short sentences."""
-        return tuple(about_p2(self))
-
-    def shortcomings(self, classes: Sequence[Any]) -> tuple[Notice, ...]:
-        """List what the fit did not achieve and the user should know.
-
-        Parameters
-        ----------
-        classes : sequence
-            The class labels in order.
-
-        Returns
-        -------
-        tuple of Notice
-            The most serious first; empty if there are none.
-        """
-        return shortcomings_of(self, classes)
-
-    def __str__(self) -> str:
-        return "; ".join(self.sentences())
-
-
-def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: ObliqueTree | None = None) -> Certificate:
-    """Certify a tree from its hyperplanes, on the rows as the user gave them and in the user's units.
-
-    ``rules`` is the tree as users read it, whose splits and terms are counted; the tree itself if None.
-    """
-    guide, most, unit = prepared.given.guide, prepared.most_features, prepared.given.unit
-    size = TreeSize.of_tree(tree if rules is None else rules, prepared.given.features)
-    assignment = Assignment.of(prepared.given, tree)
-    found = score(assignment, prepared.spec.C)
-    return Certificate(
-        objective=unit * found.objective,
-        lower_bound=unit * record.bound.value,
-        feasible=is_feasible(assignment, prepared.bounds, found, prepared.scaling.scale, most),
-        bound_source=record.bound.source,
-        min_margin=found.min_margin,
-        seconds=record.seconds,
-        history=tuple(moment.times(unit) for moment in record.history) if unit != 1 else record.history,
-        leaf_error=unit * found.leaf_error,
-        xi=unit * found.xi,
-        n_margin_violations=found.n_margin_violations,
-        guide_cost=None if guide is None else found.guide_cost,
-        guide_weight=None if guide is None else guide.weight,
-        coefficient_bound=prepared.bounds.s,
-        max_features_per_split=most,
-        uncapped_lower_bound=None if most is None else unit * lower_bound(prepared.problem, prepared.spec.C),
-        features=prepared.spec.features,
-        ended=record.ended,
-        least_xi=unit * total_bound(prepared.problem) if found.xi else 0.0,
-        model=record.model,
-        evidence_cost=record.evidence_cost,
-        evidence_bound=record.evidence_bound,
-        proved_among=record.proved_among,
-        n_splits=size.n_splits,
-        n_terms=size.n_terms,
-        **_in_rows(assignment),
-    )
-
-
-def _in_rows(assignment: Assignment) -> dict[str, Any]:
-    """The fields of `InRows` for the rows of a problem, counted with their multiplicities."""
-    problem, guide = assignment.problem, assignment.problem.guide
-    n_rows, m_rows = problem.labeled_multiplicity, problem.unlabeled_multiplicity
-    labeled = np.bincount(problem.labels, weights=n_rows, minlength=problem.n_classes)
-    return {
-        "n_labeled": int(n_rows.sum()),
-        "n_unlabeled": int(m_rows.sum()),
-        "n_contradicted": int(n_rows[assignment.labeled_classes != problem.labels].sum()),
-        "n_against_guide": None if guide is None else int(m_rows[guide.is_against(assignment.unlabeled_classes)].sum()),
-        "totals": whole_if_whole(problem.unit * problem.totals),
-        "assigned": whole_if_whole(problem.unit * assignment.class_counts),
-        "unit": problem.unit,
-        "cells": ()
-        if problem.targets.is_known
-        else counted_cells(problem.targets, assignment.unlabeled_classes, problem.unlabeled_size, problem.unit),
-        "labels": labels_of(problem),
-        "classes_without_label": tuple(np.flatnonzero(labeled == 0).tolist()),
-    }
-
-
-# Certificates of OCT-H.
-
-
-@dataclass(frozen=True)
-class OCTHCertificate(Claim):
-    """What is known about a tree in OCT-H: its training errors and the number of coefficients it uses.
-
-    Parameters
-    ----------
-    objective : float
-        Cost of the tree, recomputed from its hyperplanes.
-    lower_bound : float
-        No feasible tree costs less.
-    feasible : bool
-        Whether the tree satisfies every constraint of the model within the stated tolerances.
-    bound_source : str
-        Source of the lower bound.
-    min_margin : float
-        Minimum of the distances of rows from hyperplanes that the model bounds from below, in units of omega.
-    seconds : float
-        Wall-clock seconds until the tree was final.
-    history : tuple of Moment
-        Best cost and lower bound over time.
-    n_errors : int
-        Number of misclassified labeled rows.
-    n_coefficients : int
-        Number of nonzero coefficients.
-    ended : str
-        Why the fit ended: "proved", "converged", "time limit" or "interrupted".
-    labels : tuple of int
-        Number of labels per class; labeled rows of weight 0 do not count.
-    chance : float or None
-        The p-value of the hypothesis that the features say nothing about the classes, from a permutation test on
-        held-out labels; None if it was not tested.
-    """
-
-    n_errors: int
-    n_coefficients: int
-
-    @property
-    def has_splits(self) -> bool:
-        """Whether the tree puts rows into different leaves."""
-        return self.n_coefficients > 0
-
-    def __str__(self) -> str:
-        verdict = f"proved optimal by {self.proved_by}" if self.proved else f"not proved, gap {amount(self.gap)}"
-        errors = f"{plural(self.n_errors, 'labeled row')} misclassified"
-        return (
-            f"{errors}; ended: {self.ended} after {duration(self.seconds)}; "
-            f"OCT-H cost {amount(self.objective, 6)}; lower bound {amount(self.lower_bound, 6)}; {verdict}"
-        )
-
-
-def certify_octh(
-    problem: Problem, tree: ObliqueTree, spec: OcthSpec, record: FitRecord, *, scaling: Scaling | None = None
-) -> OCTHCertificate:
-    """Certify a tree for OCT-H from its hyperplanes and leaf classes, in the units in which it will predict.
-
-    ``scaling`` maps the features to [0, 1], where |a|_1 and |b| are bounded; None if they are already scaled.
-    """
-    model = tree if scaling is None else scaling.to_model(tree)
-    wrong = tree.predict(problem.X_labeled) != problem.labels
-    n_errors = float(problem.labeled_multiplicity[wrong].sum())
-    n_coefficients = int(np.count_nonzero(tree.omega))
-    leaf = tree.apply(problem.X_labeled) - tree.topology.n_leaves
-    sizes = np.bincount(leaf, weights=problem.labeled_multiplicity)
-    margin = _octh_margin(problem, tree)
-    enough = bool((sizes[sizes > 0] >= spec.min_leaf).all())
-    splits = np.asarray(tree.omega.any(axis=1))
-    offset = np.abs(model.gamma[splits] + spec.mu / 2)
-    normed = bool(max(np.abs(model.omega).sum(axis=1).max(), offset.max(initial=0.0)) <= 1 + MARGIN_TOLERANCE)
-    child = np.arange(2, tree.topology.n_leaves)
-    ordered = not (splits[child - 1] & ~splits[child // 2 - 1]).any()
-    return OCTHCertificate(
-        objective=n_errors / baseline_errors(problem) + spec.complexity * n_coefficients,
-        lower_bound=record.bound.value,
-        feasible=enough and normed and ordered and margin >= spec.mu / 2 - MARGIN_TOLERANCE,
-        bound_source=record.bound.source,
-        min_margin=margin,
-        seconds=record.seconds,
-        history=record.history,
-        n_errors=int(n_errors),
-        n_coefficients=n_coefficients,
-        ended=record.ended,
-        labels=labels_of(problem),
-    )
-
-
-def _octh_margin(problem: Problem, tree: ObliqueTree) -> float:
-    """Minimum distance of a row from the hyperplanes on its own path; OCT-H bounds no others."""
-    all_nodes = np.ones(tree.topology.n_branches, dtype=bool)
-    return float(tree.path_distances(problem.X_labeled, all_nodes).min())
