@@ -9,15 +9,15 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from s2oct.p2.costs import mended
 from s2oct.p2.prepared import Prepared
-from s2oct.p2.score import feasible_cost, mended
 from s2oct.problem.labels import Labels
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Margin, Targets
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 from tests.oracles import paths, rows_off_by_loops, walk
-from tests.preparing import prepared_as_is
+from tests.preparing import feasible_cost, prepared_as_is
 from tests.strategies import prices, quarters
 
 

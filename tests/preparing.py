@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from s2oct.p2.costs import Assignment
+from s2oct.p2.costs import Assignment, Score, feasible_score, score
 from s2oct.p2.prepared import ModelSpec, Prepared, Scaling, compute_bounds
-from s2oct.p2.score import Score, feasible_cost, score
 from s2oct.problem.problem import Problem
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
@@ -37,6 +36,12 @@ def merged(prepared: Prepared) -> Prepared:
         prepared.spec.C,
         prepared.spec.max_features_per_split,
     )
+
+
+def feasible_cost(prepared: Prepared, assignment: Assignment) -> float | None:
+    """The cost of an assigned tree, or None if it is not feasible."""
+    found = feasible_score(prepared, assignment)
+    return None if found is None else found.objective
 
 
 def cost_of(prepared: Prepared, tree: ObliqueTree) -> float | None:

@@ -9,13 +9,13 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from s2oct.p2.costs import mended
 from s2oct.p2.prepared import Prepared
-from s2oct.p2.score import feasible_cost, mended
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Targets
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
-from tests.preparing import prepared_as_is
+from tests.preparing import feasible_cost, prepared_as_is
 
 quarters = st.integers(-16, 16).map(lambda k: k / 4)
 prices = st.sampled_from([0.25, 1.0, 3.0])

@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from s2oct.p2.costs import Assignment
+from s2oct.p2.costs import Assignment, feasible_score, is_feasible, mended, score
 from s2oct.p2.milp import build_p2, encode_tree
-from s2oct.p2.score import feasible_cost, feasible_score, is_feasible, mended, score
 from s2oct.problem.problem import Problem
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
-from tests.preparing import cost_of, prepared_as_is
+from tests.preparing import cost_of, feasible_cost, prepared_as_is
 from tests.strategies import problems_with_trees
 
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2oct.fit.certificate import certify
+from s2oct.p2.costs import mended
 from s2oct.p2.milp import build_lean, build_p2, decode_tree, encode_tree
 from s2oct.p2.proof import PROVED, Bound, FitRecord
-from s2oct.p2.score import feasible_cost, mended
 from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.trees.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 from tests.oracles import brute_force_p2
-from tests.preparing import cost_of, merged, prepared_as_is
+from tests.preparing import cost_of, feasible_cost, merged, prepared_as_is
 from tests.solvers.watchers import solve
 from tests.strategies import prices, problems, problems_with_trees
 

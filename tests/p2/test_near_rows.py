@@ -9,12 +9,11 @@ from hypothesis.extra.numpy import arrays
 from s2oct.p2.costs import Assignment
 from s2oct.p2.milp import build_p2
 from s2oct.p2.proof import near_pairs, near_row_bound
-from s2oct.p2.score import feasible_cost
 from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import Deadline
 from tests.cells import trees_of_cells
-from tests.preparing import prepared_as_is, score_of
+from tests.preparing import feasible_cost, prepared_as_is, score_of
 from tests.solvers.watchers import solve
 from tests.strategies import feasible_trees
 

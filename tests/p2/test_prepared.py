@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
-from s2oct.p2.costs import Assignment, LabelErrors, TotalMiss
+from s2oct.p2.costs import Assignment
 from s2oct.p2.prepared import LARGE, LARGEST_M, TINY, ModelSpec, Prepared, prepare
 from s2oct.problem.problem import Guide, Problem
 from tests.messages import naming
@@ -120,12 +120,6 @@ def test_constants_beyond_what_doubles_resolve_are_refused():
     assert prepare(problem, replace(AS_IS, coefficient_bound=1.0)).bounds.M <= LARGEST_M
 
 
-def test_the_cost_is_labels_then_totals_with_a_guide_and_without(guided):
-    for prepared in (guided, guided.without_guide()):
-        assert [type(term) for term in prepared.terms] == [LabelErrors, TotalMiss]
-        assert prepared.terms[1].price == guided.spec.C
-
-
 def test_a_problem_without_its_guide_is_a_copy(guided):
     alone = guided.without_guide()
     assert (alone.given.guide, alone.problem.guide) == (None, None)
@@ -157,5 +151,5 @@ def test_a_tree_costs_the_same_on_the_rows_as_given_and_on_the_prepared_ones(dra
     prepared = prepare(problem, replace(AS_IS, scaled=scaled))
     model = Assignment.of(prepared.problem, tree)
     user = Assignment.of(problem, prepared.scaling.to_user(tree))
-    assert LabelErrors().value(model) == pytest.approx(LabelErrors().value(user))
+    assert model.label_errors @ model.problem.labeled_size == pytest.approx(user.label_errors.sum())
     assert user.unlabeled_leaves.tolist() == model.unlabeled_leaves[prepared.groups].tolist()

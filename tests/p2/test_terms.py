@@ -1,6 +1,6 @@
-"""Every cost term in its three homes: the value on an assignment, the mixed-integer model and the compiled search.
+"""Both parts of the cost in three places: the score, the mixed-integer model and the compiled search.
 
-Plain loops over the rows as given decide. The homes see merged rows.
+Plain loops over the rows as given decide. The three places see merged rows.
 """
 
 from __future__ import annotations
@@ -15,42 +15,44 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from s2oct._core import NodeView
-from s2oct.p2.costs import Assignment, CostTerm, LabelErrors, P2Variables, TotalMiss
+from s2oct.p2.costs import Assignment, Score
 from s2oct.p2.instance import FAR, Instance, cost_of_tree
 from s2oct.p2.milp import build_lean, build_p2, encode_tree
 from s2oct.p2.prepared import Prepared
-from s2oct.p2.score import feasible_cost
 from s2oct.problem.problem import Guide, Problem
 from s2oct.problem.targets import Targets
 from s2oct.solvers.model import Milp
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 from tests.oracles import naive_cost, walk
-from tests.preparing import cost_of, merged, prepared_as_is
+from tests.preparing import cost_of, feasible_cost, merged, prepared_as_is, score_of
 from tests.strategies import feasible_trees, quarters
 
 
 @dataclass(frozen=True)
 class Case:
-    """How to find a term, its plain formula, and its part of what the kernels tally.
+    """The plain formula of a part of the cost, its value in a score, its variables, and what the kernels tally.
 
     ``parts`` are errors of labeled rows, rows off, margin violation and charges of the guide.
     """
 
-    kind: type[CostTerm]
     plain: Callable[[Prepared, ObliqueTree], float]
+    scored: Callable[[Prepared, Score], float]
+    block: str
     tallied: Callable[[Prepared, np.ndarray], float]
 
 
 CASES = {
     "labels": Case(
-        LabelErrors,
         lambda prepared, tree: naive_cost(prepared.problem, tree)[0],
+        lambda prepared, score: score.leaf_error,
+        "beta",
         lambda prepared, parts: parts[0],
     ),
     "totals": Case(
-        TotalMiss,
         lambda prepared, tree: prepared.spec.C * naive_cost(prepared.problem, tree)[1],
+        lambda prepared, score: prepared.spec.C * score.xi,
+        "xi",
         lambda prepared, parts: prepared.spec.C * parts[1],
     ),
 }
@@ -88,15 +90,10 @@ def copies(n_rows: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(1, 3), min_size=n_rows, max_size=n_rows)
 
 
-def term_of(prepared: Prepared, kind: type[CostTerm]) -> CostTerm:
-    (term,) = (term for term in prepared.terms if isinstance(term, kind))
-    return term
-
-
-def paid_in_model(term: CostTerm, milp: Milp, problem: Problem, x: np.ndarray) -> float:
-    """What a term's variables cost in a solution vector."""
-    costs = term.milp_costs(P2Variables(**milp.blocks), problem)
-    return sum(float((cost * block.read(x)).sum()) for block, cost in costs)
+def paid_in_model(block: str, milp: Milp, x: np.ndarray) -> float:
+    """The cost of a block's variables in a solution vector."""
+    columns = milp.blocks[block].columns
+    return float(milp.c[columns] @ x[columns])
 
 
 def tallies(
@@ -117,24 +114,23 @@ def tallies(
 
 @pytest.mark.parametrize("name", CASES)
 @given(drawn=guided_trees(), shift=st.sampled_from([0.0, 3.0, -5.5]))
-def test_a_term_is_worth_the_same_in_loops_in_the_models_and_in_the_search(name, drawn, shift):
+def test_each_part_is_the_same_in_loops_in_the_models_and_in_the_search(name, drawn, shift):
     case, (as_given, tree) = CASES[name], drawn
     prepared = merged(as_given)
     expected = pytest.approx(case.plain(as_given, tree))
-    term = term_of(prepared, case.kind)
-    assert term.value(Assignment.of(prepared.problem, tree)) == expected
-    assert term_of(as_given, case.kind).value(Assignment.of(as_given.problem, tree)) == expected
+    for rows in (as_given, prepared):
+        assert case.scored(rows, score_of(rows.problem, tree, rows.spec.C)) == expected
     for rows, build in ((as_given, build_p2), (prepared, build_p2), (prepared, build_lean)):
         milp = build(rows)
         x = encode_tree(milp, rows.problem, tree)
-        assert paid_in_model(term_of(rows, case.kind), milp, rows.problem, x) == expected
+        assert paid_in_model(case.block, milp, x) == expected
     for _, parts in tallies(prepared, tree, shift):
         assert case.tallied(prepared, parts) == expected
         assert parts[2] == 0.0
 
 
 @given(drawn=guided_trees(), shift=st.sampled_from([0.0, 3.0, -5.5]))
-def test_the_terms_add_up_to_the_cost_everywhere(drawn, shift):
+def test_the_parts_add_up_to_the_cost_everywhere(drawn, shift):
     """A guide changes nothing of it."""
     as_given, tree = drawn
     prepared = merged(as_given)
@@ -163,11 +159,6 @@ def test_where_a_guide_breaks_ties_the_search_charges_row_by_row_what_the_guide_
         assert found == pytest.approx(cost + charged)
 
 
-def test_every_term_of_a_problem_is_tested_above():
-    problem = Problem.from_arrays([[0.0], [1.0]], ["A", None], totals={"A": 1, "B": 0})
-    assert [case.kind for case in CASES.values()] == [type(term) for term in prepared_as_is(problem, 1).terms]
-
-
 def test_a_labeled_row_without_weight_costs_nothing_even_if_no_leaf_has_its_class():
     """Its error is infinite, and 0 times infinity is not a number: the tree could not be compared with any other."""
     X, y = [[0.0], [4.0], [8.0], [2.0], [6.0]], ["A", "B", "C", None, None]
@@ -176,5 +167,5 @@ def test_a_labeled_row_without_weight_costs_nothing_even_if_no_leaf_has_its_clas
     tree = ObliqueTree(
         Topology(2, 3), np.array([[1.0], [0.0], [0.0]]), np.array([3.0, 1.0, 1.0]), np.array([0, 0, 1, 1])
     )
-    assert LabelErrors().value(Assignment.of(problem, tree)) == 0.0
+    assert score_of(problem, tree).leaf_error == 0.0
     assert cost_of_tree(Instance.of(prepared_as_is(problem, 2), 0.0), tree) == 0.0

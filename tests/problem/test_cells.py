@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 from s2oct._core import NodeView
 from s2oct.evidence.evidence import Evidence
-from s2oct.p2.costs import Assignment
+from s2oct.p2.costs import Assignment, score
 from s2oct.p2.instance import FAR, Instance, tree_cost, values_at_nodes
 from s2oct.p2.milp import build_lean, build_p2, decode_tree, encode_tree
 from s2oct.p2.proof import lower_bound, total_bound
-from s2oct.p2.score import feasible_cost, score
 from s2oct.problem.problem import DataSummary, Problem
 from s2oct.problem.targets import Targets
 from tests.cells import cost_by_loops, problems_of_cells, trees_of_cells
 from tests.oracles import rows_off_by_loops
-from tests.preparing import merged
+from tests.preparing import feasible_cost, merged
 
 
 @given(drawn=trees_of_cells())

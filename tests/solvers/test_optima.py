@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2oct.fit.certificate import certify_octh
+from s2oct.p2.costs import mended
 from s2oct.p2.milp import build_lean, build_p2, decode_tree
 from s2oct.p2.octh_milp import OcthSpec, build_octh, decode_octh
 from s2oct.p2.proof import PROVED, Bound, FitRecord, lower_bound
-from s2oct.p2.score import feasible_cost, mended
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Targets
 from s2oct.solvers import SOLVERS, Termination, load_solver
@@ -19,7 +19,7 @@ from s2oct.trees.topology import Topology
 from tests.conftest import backend_or_skip
 from tests.instances import AT_DEPTH_1, TINY
 from tests.oracles import brute_force_octh, brute_force_p2
-from tests.preparing import merged, prepared_as_is
+from tests.preparing import feasible_cost, merged, prepared_as_is
 from tests.solvers.watchers import solve
 from tests.strategies import prices, problems, tables
 

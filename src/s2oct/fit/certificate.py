@@ -17,7 +17,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice, OpenTotalsWarning, Remedy
 from s2oct.evidence.evidence import ANY_PRICE
-from s2oct.p2.costs import Assignment
+from s2oct.p2.costs import MARGIN_TOLERANCE, Assignment, is_feasible, score
 from s2oct.p2.octh_milp import OcthSpec, baseline_errors
 from s2oct.p2.prepared import Prepared, Scaling
 from s2oct.p2.proof import (
@@ -32,7 +32,6 @@ from s2oct.p2.proof import (
     lower_bound,
     total_bound,
 )
-from s2oct.p2.score import MARGIN_TOLERANCE, is_feasible, score
 from s2oct.problem.labels import FEW_LABELS
 from s2oct.problem.problem import Problem, whole_if_whole
 from s2oct.problem.targets import NEARLY_MET, Targets

@@ -9,12 +9,11 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.fit.context import COMPARING, FitContext, Listener, Listeners
-from s2oct.p2.costs import Assignment
+from s2oct.p2.costs import Assignment, feasible_score, mended, score
 from s2oct.p2.instance import Instance
 from s2oct.p2.prepared import Prepared
 from s2oct.p2.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.p2.rounds import descends, run_round
-from s2oct.p2.score import feasible_score, mended, score
 from s2oct.stopping import Clock
 from s2oct.trees.rounding import as_rules
 from s2oct.trees.tree import ObliqueTree

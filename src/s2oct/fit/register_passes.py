@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.evidence.evidence import Evidence, unlabeled_costs
 from s2oct.fit.register import Register
-from s2oct.p2.score import MARGIN_TOLERANCE
+from s2oct.p2.costs import MARGIN_TOLERANCE
 from s2oct.problem.batches import Batch
 from s2oct.problem.problem import Guide, rows_mark
 from s2oct.problem.targets import NEARLY_MET

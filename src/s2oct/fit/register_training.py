@@ -21,7 +21,7 @@ from s2oct.fit.register import Register
 from s2oct.fit.register_passes import TreeCounts, grained, mark_rows, settle_totals
 from s2oct.fit.register_search import CountPairs, ExactFit, RegisterTerms, asked_of, sample_trees
 from s2oct.fit.training import Trained
-from s2oct.p2.costs import Assignment, LabelErrors
+from s2oct.p2.costs import Assignment, sum_of_errors
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT
 from s2oct.problem.batches import Batch, rows_of_batch
@@ -248,7 +248,7 @@ def _counted(task: RegisterTask, trained: Trained, found: TreeCounts, evidence: 
     targets, unit = register.targets, register.unit
     counts = np.split(found.by_class, np.cumsum([margin.n_domains for margin in targets.margins])[:-1])
     off = float(sum(m.rows_off(part).sum() for m, part in zip(targets.margins, counts, strict=True)))
-    leaf_error = problem.unit * LabelErrors().value(Assignment.of(problem, tree))
+    leaf_error = problem.unit * sum_of_errors(problem.labeled_size, Assignment.of(problem, tree).label_errors)
     classes = tree.predict(evidence.X)
     n, charged = evidence.n_labeled, evidence.cost[np.arange(evidence.n_rows), classes]
     price = task.term_price * evidence.cost_of(tree).price

@@ -17,6 +17,7 @@ from s2oct.evidence.exact import ExactSearch, Found
 from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advice_in_time
 from s2oct.fit.incumbent import LEAST_POOL, Incumbent
 from s2oct.fit.portfolio import Exploration, Formulation, Portfolio
+from s2oct.p2.costs import feasible_score, lengthened, mended
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import build_lean, decode_tree, encode_tree, p2_size
 from s2oct.p2.node_programs import fewer_features, polish
@@ -33,7 +34,6 @@ from s2oct.p2.proof import (
     lower_bound,
 )
 from s2oct.p2.rounds import round_work, run_round
-from s2oct.p2.score import feasible_cost, feasible_score, lengthened, mended
 from s2oct.problem.problem import Advice
 from s2oct.solvers.model import Milp
 from s2oct.stopping import Clock, Deadline
@@ -303,10 +303,10 @@ def offer_constant_trees(prepared: Prepared, incumbent: Incumbent) -> None:
 
 
 def price_tree(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
-    """Return the mended tree and the sum of its cost terms; None if it is not feasible."""
+    """Return the mended tree and its cost; None if it is not feasible."""
     assignment = mended(prepared, tree)
-    cost = feasible_cost(prepared, assignment)
-    return None if cost is None else (assignment.tree, cost)
+    found = feasible_score(prepared, assignment)
+    return None if found is None else (assignment.tree, found.objective)
 
 
 def _charge(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:

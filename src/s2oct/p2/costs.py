@@ -1,20 +1,20 @@
-"""The cost of a tree in P2: the assignment of the rows, and one term for each part of the objective."""
+"""The cost of a tree, (P1) evaluated directly from the rows in its leaves, and whether the tree is feasible."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Targets
-from s2oct.solvers.model import Block, Costs, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.p2.prepared import Bounds, Prepared
+from s2oct.problem.problem import Guide, Problem
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import Distances, ObliqueTree
+
+MARGIN_TOLERANCE = 1e-6
+"""An unlabeled row counts as being at distance 1 from a hyperplane down to 1 - 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,238 +131,144 @@ def sum_of_errors(sizes: FloatArray, errors: FloatArray) -> float:
     return float(sizes[counts] @ errors[counts])
 
 
-@dataclass(frozen=True)
-class P2Variables:
-    """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A.
-
-    With more than two classes, k and t are all leaves, because the classes of leaves are variables.
-    """
-
-    omega: Block  # (b, j) normal vectors
-    gamma: Block  # (b,)   offsets
-    y_left: Block  # (b, i) branch error of a labeled row that should go left
-    y_right: Block  # (b, i) branch error of a labeled row that should go right
-    beta: Block  # (i, k) the leaf error where alpha is 1, else 0
-    alpha: Block  # (i, k) 1 for the leaf whose error a labeled row pays
-    z: Block  # (b, i) 1 where an unlabeled row goes right
-    delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
-    xi: Block  # ()     rows off the total; (d,) with d domains
-    used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
-    classes: ClassVariables | None = None  # classes of the leaves; None for two classes
-
-
-@dataclass(frozen=True)
-class ClassVariables:
-    """Additional variables for more than two classes. Axes: c classes, t leaves, d domains."""
-
-    chosen: Block  # (c, t)    1 for the class of a leaf
-    counts: Block  # (d, t, c) rows of a domain that end in a leaf of a class
-    over: Block  # (d, c)    rows above the upper bound of a cell
-    under: Block  # (d, c)    rows below the lower bound of a cell
-
-
-class CostTerm(Protocol):
-    """A term of the cost of a tree. `Prepared.terms` lists them in the order of summation."""
-
-    def value(self, assignment: Assignment) -> float:
-        """The value of the term for a tree, computed from the assignment of the rows alone."""
-
-    def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
-        """The costs of the term's variables in the mixed-integer model."""
-
-    @property
-    def row_off(self) -> float:
-        """Price of a row off the totals in the search, which computes label errors itself."""
-
-
-def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:
-    """Sign * (omega_b . x_i - gamma_b) as terms over rows of shape (b, i)."""
-    return [(v.omega.index[:, None, :], sign * X[None, :, :]), (v.gamma.index[:, None], -sign)]
-
-
-@dataclass(frozen=True)
-class LabelErrors:
-    """The errors of the labeled rows. In the kernels: `cpp/node_view.h`."""
-
-    def value(self, assignment: Assignment) -> float:
-        """The sum over the labeled rows of min over t in T_L^c of LE(x, t)."""
-        return sum_of_errors(assignment.problem.labeled_size, assignment.label_errors)
-
-    def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
-        """Every beta costs 1, times the size of its row."""
-        return [(v.beta, problem.labeled_size[:, None])]
-
-    @property
-    def row_off(self) -> float:
-        """0: this term concerns labeled rows."""
-        return 0.0
-
-
-def label_equations(v: P2Variables, problem: Problem, topology: Topology, B: float) -> Iterator[Rows]:
-    """The equations of P2 that make beta the smallest leaf error, in the order of the paper."""
-    yield right_error_rows(v, problem.X_labeled)
-    yield left_error_rows(v, problem.X_labeled)
-    yield one_leaf_rows(v)
-    yield beta_at_most_leaf_error_rows(v, problem.labels, topology)
-    yield beta_at_least_leaf_error_rows(v, problem.labels, topology, B)
-    yield beta_only_where_chosen_rows(v, B)
-
-
-def own_leaves(labels: IntArray, topology: Topology) -> IntArray:
-    """Position (from the left) of the leaves of each labeled row's class, shape (n, leaves per class).
-
-    With more than two classes the leaves' classes are variables, and a row may choose among all leaves.
-    """
-    if topology.n_classes > 2:
-        return np.tile(np.arange(topology.n_leaves), (len(labels), 1))
-    by_class = np.array([np.flatnonzero(topology.leaf_classes == c) for c in range(topology.n_classes)])
-    return np.asarray(by_class[labels])
-
-
-def leaf_error_terms(v: P2Variables, labels: IntArray, topology: Topology, sign: float) -> Terms:
-    """Sign * LE(x_i, t) as terms over rows of shape (i, k)."""
-    leaves = own_leaves(labels, topology)
-    nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
-    row = np.arange(len(labels))[:, None, None]
-    return [(np.where(sides == 1, v.y_right.index[nodes, row], v.y_left.index[nodes, row]), sign)]
-
-
-def right_error_rows(v: P2Variables, X: FloatArray) -> Rows:
-    """(constraint1): y^R_bi >= -omega_b . x_i + gamma_b + 1."""
-    terms = hyperplane_terms(v, X, 1.0)
-    return linear_rows("constraint1", v.y_right.shape, [*terms, (v.y_right.index, 1.0)], lower=1.0)
-
-
-def left_error_rows(v: P2Variables, X: FloatArray) -> Rows:
-    """(constraint2): y^L_bi >= omega_b . x_i - gamma_b + 1."""
-    terms = hyperplane_terms(v, X, -1.0)
-    return linear_rows("constraint2", v.y_left.shape, [*terms, (v.y_left.index, 1.0)], lower=1.0)
-
-
-def one_leaf_rows(v: P2Variables) -> Rows:
-    """(constraint2alpha): sum_t alpha_it = 1."""
-    n = v.alpha.shape[0]
-    return linear_rows("constraint2alpha", (n,), [(v.alpha.index, 1.0)], lower=1.0, upper=1.0)
-
-
-def beta_at_most_leaf_error_rows(v: P2Variables, labels: IntArray, topology: Topology) -> Rows:
-    """(boundbeta1): beta_it <= LE(x_i, t)."""
-    terms = leaf_error_terms(v, labels, topology, -1.0)
-    return linear_rows("boundbeta1", v.beta.shape, [*terms, (v.beta.index, 1.0)], upper=0.0)
-
-
-def beta_at_least_leaf_error_rows(v: P2Variables, labels: IntArray, topology: Topology, B: float | FloatArray) -> Rows:
-    """(boundbeta2): beta_it >= LE(x_i, t) - B (1 - alpha_it)."""
-    terms = leaf_error_terms(v, labels, topology, -1.0)
-    terms += [(v.beta.index, 1.0), (v.alpha.index, -np.asarray(B))]
-    return linear_rows("boundbeta2", v.beta.shape, terms, lower=-np.asarray(B))
-
-
-def beta_only_where_chosen_rows(v: P2Variables, B: float | FloatArray) -> Rows:
-    """(boundbeta3): beta_it <= B alpha_it, on the leaves of the row's own class, where alpha exists."""
-    terms: Terms = [(v.beta.index, 1.0), (v.alpha.index, -np.asarray(B))]
-    return linear_rows("boundbeta3", v.beta.shape, terms, upper=0.0)
-
-
-def add_class_variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> ClassVariables:
-    """The additional variables for more than two classes."""
-    n_domains = sum(margin.n_domains for margin in problem.targets.margins)
-    n_classes, n_leaves = topology.n_classes, topology.n_leaves
-    return ClassVariables(
-        chosen=builder.add("chosen", (n_classes, n_leaves), upper=1, integral=True),
-        counts=builder.add("counts", (n_domains, n_leaves, n_classes)),
-        over=builder.add("over", (n_domains, n_classes)),
-        under=builder.add("under", (n_domains, n_classes)),
-    )
-
-
-def class_equations(v: P2Variables, c: ClassVariables, problem: Problem, topology: Topology) -> Iterator[Rows]:
-    """Every leaf has a class, rows of a class choose among its leaves, and cells count the rows of their leaves."""
-    n_classes, n_leaves = c.chosen.shape
-    yield linear_rows("oneclass", (n_leaves,), [(c.chosen.index.T, 1.0)], lower=1.0, upper=1.0)
-    pairs = c.chosen.index.T.reshape(-1, 2, n_classes)
-    number = np.arange(n_classes, dtype=float)
-    yield linear_rows("ascending", (len(pairs),), [(pairs[:, 1], number), (pairs[:, 0], -number)], lower=1.0)
-    own_class = c.chosen.index[problem.labels]
-    yield linear_rows("ownclass", v.alpha.shape, [(v.alpha.index, 1.0), (own_class, -1.0)], upper=0.0)
-    low, high, rows_of_domain = _cells(problem.targets, problem.unlabeled_size)
-    yield from _leaf_counts(v, c, problem)
-    most = np.broadcast_to(rows_of_domain[:, None, None], c.counts.shape)
-    chosen = np.broadcast_to(c.chosen.index.T[None, :, :], c.counts.shape)
-    yield linear_rows("countclass", c.counts.shape, [(c.counts.index, 1.0), (chosen, -most)], upper=0.0)
-    of_cell = np.moveaxis(c.counts.index, 1, 2)
-    yield linear_rows("cellhigh", c.over.shape, [(of_cell, 1.0), (c.over.index, -1.0)], upper=high)
-    yield linear_rows("celllow", c.under.shape, [(of_cell, 1.0), (c.under.index, 1.0)], lower=low)
-    xi = v.xi.index.ravel()
-    for name, block in (("over", c.over), ("under", c.under)):
-        yield linear_rows(f"rows{name}", xi.shape, [(xi, 1.0), (block.index, -1.0)], lower=0.0)
-
-
-def _leaf_counts(v: P2Variables, c: ClassVariables, problem: Problem) -> Iterator[Rows]:
-    """The rows of a domain in a leaf, over all classes."""
-    begin = 0
-    for margin in problem.targets.margins:
-        for domain in range(margin.n_domains):
-            here = np.flatnonzero(margin.codes == domain)
-            sizes = np.broadcast_to(problem.unlabeled_size[here], (c.counts.shape[1], len(here)))
-            terms: Terms = [(c.counts.index[begin], 1.0), (v.delta.index[:, here], -sizes)]
-            yield linear_rows("leafcount", (c.counts.shape[1],), terms, lower=0.0, upper=0.0)
-            begin += 1
-
-
-def _cells(targets: Targets, sizes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bounds of all cells, each of shape (d, c), and the rows of all domains, shape (d,)."""
-    low, high = (np.reshape(part, (-1, targets.n_classes)) for part in (targets.low, targets.high))
-    rows = [np.bincount(margin.codes, weights=sizes, minlength=margin.n_domains) for margin in targets.margins]
-    return low, high, np.concatenate(rows)
-
-
-@dataclass(frozen=True)
-class TotalMiss:
-    """The price of missing the totals. In the kernels: `cpp/cells.h`."""
-
-    price: float
-
-    def value(self, assignment: Assignment) -> float:
-        """C xi."""
-        return self.price * rows_off(assignment)
-
-    def milp_costs(self, v: P2Variables, problem: Problem) -> Costs:
-        """Every xi costs C."""
-        return [(v.xi, self.price)]
-
-    @property
-    def row_off(self) -> float:
-        """A row off the totals costs C."""
-        return self.price
-
-
 def rows_off(assignment: Assignment) -> float:
     """Xi: number of unlabeled rows that would have to change class to meet the totals, summed over all domains."""
     return assignment.problem.targets.rows_off(assignment.unlabeled_classes, assignment.problem.unlabeled_size)
 
 
-def total_equations(v: P2Variables, problem: Problem, topology: Topology) -> Iterator[Rows]:
-    """(sumbin): lambda - xi <= sum delta_ti <= lambda + xi over the rows of each domain, weighted by their sizes.
+@dataclass(frozen=True)
+class Score:
+    """The cost of a tree in P2, the guide's charge, and whether its unlabeled rows keep their distance.
 
-    With two classes, these rows suffice: a domain with too few rows of class A has too many of class B. With more
-    classes, `class_equations` replace them.
+    Attributes
+    ----------
+    leaf_error : float
+        Errors of the labeled rows.
+    xi : float
+        Rows by which the totals are missed.
+    objective : float
+        P2's cost: errors and C xi.
+    n_margin_violations : int
+        Unlabeled rows that are too near a hyperplane.
+    min_margin : float
+        Minimum distance of an unlabeled row from a hyperplane.
+    guide_cost : float
+        The guide's charge, see `guide_cost`; 0 without a guide.
     """
-    if v.classes is not None:
-        yield from class_equations(v, v.classes, problem, topology)
-        return
-    begin = 0
-    for margin in problem.targets.margins:
-        for domain in range(margin.n_domains):
-            here = np.flatnonzero(margin.codes == domain)
-            sizes = problem.unlabeled_size[here]
-            # Bounds on class B also bound class A: a row that is not in B is in A.
-            rows = float(sizes.sum())
-            low = max(float(margin.low[domain, 0]), rows - float(margin.high[domain, 1]))
-            high = min(float(margin.high[domain, 0]), rows - float(margin.low[domain, 1]))
-            counted = np.broadcast_to(sizes, (v.delta.shape[0], len(here))).ravel()
-            delta = v.delta.index[:, here].ravel()[None, :]
-            xi = v.xi.index.ravel()[begin : begin + 1]
-            yield linear_rows("sumbin", (1,), [(delta, counted), (xi, 1.0)], lower=low)
-            yield linear_rows("sumbin", (1,), [(delta, counted), (xi, -1.0)], upper=high)
-            begin += 1
+
+    leaf_error: float
+    xi: float
+    objective: float
+    n_margin_violations: int
+    min_margin: float
+    guide_cost: float = 0.0
+
+
+def score(assignment: Assignment, C: float) -> Score:
+    """Evaluate a tree on the rows of a problem."""
+    problem, margins = assignment.problem, assignment.margins
+    leaf_error, xi = sum_of_errors(problem.labeled_size, assignment.label_errors), rows_off(assignment)
+    too_near = margins < 1 - MARGIN_TOLERANCE
+    return Score(
+        leaf_error=leaf_error,
+        xi=xi,
+        objective=leaf_error + C * xi,
+        n_margin_violations=int(problem.unlabeled_multiplicity[too_near].sum()),
+        min_margin=float(margins.min()) if len(margins) else float("inf"),
+        guide_cost=0.0 if problem.guide is None else guide_cost(problem.guide, assignment),
+    )
+
+
+def guide_cost(guide: Guide, assignment: Assignment) -> float:
+    """The guide's charge for a tree. The guide knows the totals, so a row off them counts as surely misclassified."""
+    assigned = assignment.unlabeled_classes
+    charged = guide.charges[np.arange(len(assigned)), assigned]
+    return float(assignment.problem.unlabeled_size @ charged) + rows_off(assignment)
+
+
+_WORTH_MENDING = 0.5
+"""A minimum margin below this is not a rounding error. Scaling it up would give a different tree."""
+
+
+def is_feasible(
+    assignment: Assignment,
+    bounds: Bounds,
+    found: Score,
+    scale: FloatArray | float = 1.0,
+    most_features: int | None = None,
+) -> bool:
+    """Whether unlabeled rows keep distance 1 and (boundomega), the far sides of (BIGM1/2) and LE <= B(s) hold.
+
+    The assignment may be in other units than the bounds: ``scale`` is the factor of the features. ``most_features`` is
+    the maximum number of nonzero coefficients per split.
+    """
+    slack, bounds = 1 + MARGIN_TOLERANCE, bounds.strict()
+    reach = assignment.unlabeled.largest.max(initial=0.0)
+    n_used = np.count_nonzero(assignment.tree.omega, axis=1).max(initial=0)
+    return bool(
+        found.n_margin_violations == 0
+        and (most_features is None or n_used <= most_features)
+        and np.abs(assignment.tree.omega / scale).max(initial=0.0) <= bounds.s * slack
+        and reach <= (bounds.M - 1) * slack
+        and assignment.errors_are_within(bounds.B * slack)
+    )
+
+
+def feasible_score(prepared: Prepared, assignment: Assignment) -> Score | None:
+    """The score of a tree in model units, or None if it is not feasible for P2."""
+    found = score(assignment, prepared.spec.C)
+    feasible = is_feasible(assignment, prepared.bounds, found, most_features=prepared.most_features)
+    return found if feasible else None
+
+
+def mended(prepared: Prepared, tree: ObliqueTree) -> Assignment:
+    """Repair the effects of solver tolerances on a tree, and return its assignment. Every row keeps its side.
+
+    Coefficients are clipped to s, and those of constant features move into the offset. A node with a margin slightly
+    below 1 is scaled up as far as s allows. A node with all rows on one side, at distance 1 or more, becomes constant:
+    no row pays for that, and every M allows it. No node uses a feature that it did not use before.
+    """
+    problem, s = prepared.problem, prepared.bounds.s
+    omega = np.clip(tree.omega, -s, s)
+    # Solvers give arbitrary coefficients to constant features; a large one would swamp the others.
+    constant = prepared.spread == 0
+    gamma = tree.gamma - omega[:, constant] @ prepared.lowest[constant]
+    omega[:, constant] = 0.0
+    routed = Assignment.of(problem, replace(tree, omega=omega, gamma=gamma))
+    is_idle, goes_right = _idle(routed)
+    distance = routed.unlabeled.least
+    factor = _lengthening(omega, distance, s, (distance > _WORTH_MENDING) & (distance < 1))
+    mended_tree = replace(
+        tree,
+        omega=np.where(is_idle[:, None], 0.0, omega * factor[:, None]),
+        gamma=np.where(is_idle, np.where(goes_right, -1.0, 1.0), gamma * factor),
+    )
+    if np.array_equal(mended_tree.omega, omega) and np.array_equal(mended_tree.gamma, gamma):
+        return replace(routed, tree=mended_tree)
+    return Assignment.of(problem, mended_tree)
+
+
+def _idle(routed: Assignment) -> tuple[BoolArray, BoolArray]:
+    """Whether each node has all rows on one side, at distance 1 or more, and whether that is the right side."""
+    labeled, unlabeled = routed.labeled, routed.unlabeled
+    n_left, n_right = labeled.n_left + unlabeled.n_left, labeled.n_right + unlabeled.n_right
+    n_rows = len(labeled.of_rows) + len(unlabeled.of_rows)
+    nearest = np.minimum(labeled.least, unlabeled.least)
+    return ((n_left == n_rows) | (n_right == n_rows)) & (nearest >= 1 - MARGIN_TOLERANCE), n_right == n_rows
+
+
+def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
+    """The same hyperplanes, lengthened so that the unlabeled rows are at distance 1 from each, as far as s allows."""
+    distance = tree.distances(prepared.problem.X_unlabeled).least
+    # Without unlabeled rows, any length will do.
+    factor = _lengthening(tree.omega, distance, prepared.bounds.s, np.isfinite(distance))
+    return replace(tree, omega=tree.omega * factor[:, None], gamma=tree.gamma * factor)
+
+
+def _lengthening(omega: FloatArray, distance: FloatArray, s: float, chosen: BoolArray) -> FloatArray:
+    """The factors that bring the nearest row of the chosen nodes to distance 1, as far as s allows; 1 for the others."""
+    largest = np.abs(omega).max(axis=1, initial=0.0)
+    with np.errstate(divide="ignore"):
+        # Slightly more than needed, so that rounding does not undo it.
+        factor = np.minimum((1 + 1e-12) / distance, s / largest)
+    return np.where(chosen & (largest > 0), factor, 1.0)

@@ -82,7 +82,7 @@ class Instance:
             sizes=np.concatenate([problem.labeled_size, problem.unlabeled_size]),
             targets=problem.targets,
             charges=np.zeros((problem.n_unlabeled, problem.n_classes)),
-            row_off=sum(term.row_off for term in prepared.terms),
+            row_off=prepared.spec.C,
             s=prepared.bounds.s,
             quanta=grid_quanta(problem.X, prepared.bounds.s),
             floor=floor,

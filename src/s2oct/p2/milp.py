@@ -12,23 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.p2.costs import (
-    Assignment,
-    P2Variables,
-    add_class_variables,
-    beta_at_least_leaf_error_rows,
-    branch_errors,
-    hyperplane_terms,
-    label_equations,
-    left_error_rows,
-    one_leaf_rows,
-    own_leaves,
-    right_error_rows,
-    total_equations,
-)
+from s2oct.p2.costs import Assignment, branch_errors
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.problem import Problem
-from s2oct.solvers.model import Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.solvers.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
@@ -40,44 +27,88 @@ def build_p2(prepared: Prepared) -> Milp:
     return builder.build(objective(v, prepared), _equations(v, prepared))
 
 
-def objective(v: P2Variables, prepared: Prepared) -> Costs:
-    """(eqMIOobj)."""
-    return [cost for term in prepared.terms for cost in term.milp_costs(v, prepared.problem)]
+def build_lean(prepared: Prepared) -> Milp:
+    """The lean equivalent of (P2)."""
+    builder = ModelBuilder()
+    paid = _paid_errors(prepared)
+    v = add_variables(builder, prepared, paid)
+    return builder.build(objective(v, prepared), _lean_equations(v, prepared, paid))
 
 
-def add_variables(
-    builder: ModelBuilder,
-    prepared: Prepared,
-    *,
-    pays_left: BoolArray | bool = True,
-    pays_right: BoolArray | bool = True,
-    integral_delta: bool = True,
-) -> P2Variables:
-    """The variables. Branch errors outside ``pays_left`` and ``pays_right`` are fixed at 0."""
+@dataclass(frozen=True)
+class P2Variables:
+    """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A.
+
+    With more than two classes, k and t are all leaves, because the classes of leaves are variables.
+    """
+
+    omega: Block  # (b, j) normal vectors
+    gamma: Block  # (b,)   offsets
+    y_left: Block  # (b, i) branch error of a labeled row that should go left
+    y_right: Block  # (b, i) branch error of a labeled row that should go right
+    beta: Block  # (i, k) the leaf error where alpha is 1, else 0
+    alpha: Block  # (i, k) 1 for the leaf whose error a labeled row pays
+    z: Block  # (b, i) 1 where an unlabeled row goes right
+    delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
+    xi: Block  # ()     rows off the total; (d,) with d domains
+    used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
+    classes: ClassVariables | None = None  # classes of the leaves; None for two classes
+
+
+@dataclass(frozen=True)
+class ClassVariables:
+    """Additional variables for more than two classes. Axes: c classes, t leaves, d domains."""
+
+    chosen: Block  # (c, t)    1 for the class of a leaf
+    counts: Block  # (d, t, c) rows of a domain that end in a leaf of a class
+    over: Block  # (d, c)    rows above the upper bound of a cell
+    under: Block  # (d, c)    rows below the lower bound of a cell
+
+
+def add_variables(builder: ModelBuilder, prepared: Prepared, paid: BoolArray | None = None) -> P2Variables:
+    """The variables. With ``paid`` (2, b, i), other branch errors are fixed at 0, and delta is continuous."""
     problem, topology, s = prepared.problem, prepared.topology, prepared.bounds.s
     n, m, nb = problem.n_labeled, problem.n_unlabeled, topology.n_branches
-    own_leaves = len(counted_leaves(topology))
-    n_domains = sum(margin.n_domains for margin in problem.targets.margins)
+    n_own, n_domains = len(counted_leaves(topology)), sum(margin.n_domains for margin in problem.targets.margins)
+    largest = np.full((2, nb, n), np.inf) if paid is None else np.where(paid, np.inf, 0.0)
     return P2Variables(
         omega=builder.add("omega", (nb, problem.n_features), lower=-s, upper=s),  # (boundomega)
         gamma=builder.add("gamma", (nb,), lower=-np.inf),
-        y_left=builder.add("y_left", (nb, n), upper=np.where(pays_left, np.inf, 0.0)),  # (posity)
-        y_right=builder.add("y_right", (nb, n), upper=np.where(pays_right, np.inf, 0.0)),  # (posity)
-        beta=builder.add("beta", (n, own_leaves)),
-        alpha=builder.add("alpha", (n, own_leaves), upper=1, integral=True),  # (constraintalpha)
+        y_left=builder.add("y_left", (nb, n), upper=largest[0]),  # (posity)
+        y_right=builder.add("y_right", (nb, n), upper=largest[1]),  # (posity)
+        beta=builder.add("beta", (n, n_own)),
+        alpha=builder.add("alpha", (n, n_own), upper=1, integral=True),  # (constraintalpha)
         z=builder.add("z", (nb, m), upper=1, integral=True),  # (zbinary)
-        delta=builder.add("delta", (own_leaves, m), upper=1, integral=integral_delta),  # (endMIO)
+        delta=builder.add("delta", (n_own, m), upper=1, integral=paid is None),  # (endMIO)
         xi=builder.add("xi", () if n_domains == 1 else (n_domains,)),
         used=None
         if prepared.most_features is None
         else builder.add("used", (nb, problem.n_features), upper=1, integral=True),
-        classes=add_class_variables(builder, problem, topology) if topology.n_classes > 2 else None,
+        classes=None
+        if topology.n_classes <= 2
+        else ClassVariables(
+            chosen=builder.add("chosen", (topology.n_classes, topology.n_leaves), upper=1, integral=True),
+            counts=builder.add("counts", (n_domains, topology.n_leaves, topology.n_classes)),
+            over=builder.add("over", (n_domains, topology.n_classes)),
+            under=builder.add("under", (n_domains, topology.n_classes)),
+        ),
     )
 
 
+def objective(v: P2Variables, prepared: Prepared) -> Costs:
+    """(eqMIOobj): the errors of the labeled rows, and C for each row off the totals."""
+    return [(v.beta, prepared.problem.labeled_size[:, None]), (v.xi, prepared.spec.C)]
+
+
 def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
+    """The equations in the order of the paper."""
     problem, topology, bounds = prepared.problem, prepared.topology, prepared.bounds
-    yield from label_equations(v, problem, topology, bounds.B)
+    yield right_error_rows(v, problem.X_labeled)
+    yield left_error_rows(v, problem.X_labeled)
+    yield one_leaf_rows(v)
+    yield beta_at_most_leaf_error_rows(v, problem.labels, topology)
+    yield beta_at_least_leaf_error_rows(v, problem.labels, topology, bounds.B)
+    yield beta_only_where_chosen_rows(v, bounds.B)
     yield left_margin_rows(v, problem.X_unlabeled, bounds.M)
     yield right_margin_rows(v, problem.X_unlabeled, bounds.M)
     yield from leaf_needs_sides_rows(v, topology)
@@ -86,17 +117,100 @@ def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
     yield from few_features_rows(v, prepared)
 
 
-def few_features_rows(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
-    """At most k features per split: |omega_bj| <= s used_bj and sum_j used_bj <= k, if there is a limit.
+def _lean_equations(v: P2Variables, prepared: Prepared, paid: BoolArray) -> Iterator[Rows]:
+    problem, topology = prepared.problem, prepared.topology
+    yield _keep(right_error_rows(v, problem.X_labeled), paid[1].ravel())
+    yield _keep(left_error_rows(v, problem.X_labeled), paid[0].ravel())
+    yield one_leaf_rows(v)
+    yield beta_at_least_leaf_error_rows(v, problem.labels, topology, prepared.B_labeled[:, None])
+    yield margin_rows(v, problem.X_unlabeled, prepared.M_unlabeled)
+    yield from leaf_needs_sides_rows(v, topology)
+    yield sides_imply_leaf_rows(v, topology)
+    yield from total_equations(v, problem, topology)
+    yield from few_features_rows(v, prepared)
 
-    These equations are not in the paper.
+
+def _paid_errors(prepared: Prepared) -> BoolArray:
+    """Whether y^L and y^R are on a path to a leaf of the row's own class, shape (2, b, i)."""
+    problem, topology = prepared.problem, prepared.topology
+    leaves = own_leaves(problem.labels, topology)
+    paid = np.zeros((2, topology.n_branches, problem.n_labeled), dtype=bool)
+    paid[topology.path_sides[leaves], topology.path_nodes[leaves], np.arange(problem.n_labeled)[:, None, None]] = True
+    return paid
+
+
+def _keep(rows: Rows, kept: BoolArray) -> Rows:
+    """The kept rows, renumbered."""
+    number = np.cumsum(kept) - 1
+    entries = kept[rows.row]
+    return replace(
+        rows,
+        row=number[rows.row[entries]],
+        column=rows.column[entries],
+        value=rows.value[entries],
+        lower=rows.lower[kept],
+        upper=rows.upper[kept],
+    )
+
+
+def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:
+    """Sign * (omega_b . x_i - gamma_b) as terms over rows of shape (b, i)."""
+    return [(v.omega.index[:, None, :], sign * X[None, :, :]), (v.gamma.index[:, None], -sign)]
+
+
+def own_leaves(labels: IntArray, topology: Topology) -> IntArray:
+    """Position (from the left) of the leaves of each labeled row's class, shape (n, leaves per class).
+
+    With more than two classes the leaves' classes are variables, and a row may choose among all leaves.
     """
-    if v.used is None or prepared.most_features is None:
-        return
-    s = prepared.bounds.s
-    yield linear_rows("used1", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, -s)], upper=0.0)
-    yield linear_rows("used2", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, s)], lower=0.0)
-    yield linear_rows("fewused", v.gamma.shape, [(v.used.index, 1.0)], upper=float(prepared.most_features))
+    if topology.n_classes > 2:
+        return np.tile(np.arange(topology.n_leaves), (len(labels), 1))
+    by_class = np.array([np.flatnonzero(topology.leaf_classes == c) for c in range(topology.n_classes)])
+    return np.asarray(by_class[labels])
+
+
+def minus_leaf_error_terms(v: P2Variables, labels: IntArray, topology: Topology) -> Terms:
+    """-LE(x_i, t) as terms over rows of shape (i, k)."""
+    leaves = own_leaves(labels, topology)
+    nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
+    row = np.arange(len(labels))[:, None, None]
+    return [(np.where(sides == 1, v.y_right.index[nodes, row], v.y_left.index[nodes, row]), -1.0)]
+
+
+def right_error_rows(v: P2Variables, X: FloatArray) -> Rows:
+    """(constraint1): y^R_bi >= -omega_b . x_i + gamma_b + 1."""
+    terms = hyperplane_terms(v, X, 1.0)
+    return linear_rows("constraint1", v.y_right.shape, [*terms, (v.y_right.index, 1.0)], lower=1.0)
+
+
+def left_error_rows(v: P2Variables, X: FloatArray) -> Rows:
+    """(constraint2): y^L_bi >= omega_b . x_i - gamma_b + 1."""
+    terms = hyperplane_terms(v, X, -1.0)
+    return linear_rows("constraint2", v.y_left.shape, [*terms, (v.y_left.index, 1.0)], lower=1.0)
+
+
+def one_leaf_rows(v: P2Variables) -> Rows:
+    """(constraint2alpha): sum_t alpha_it = 1."""
+    n = v.alpha.shape[0]
+    return linear_rows("constraint2alpha", (n,), [(v.alpha.index, 1.0)], lower=1.0, upper=1.0)
+
+
+def beta_at_most_leaf_error_rows(v: P2Variables, labels: IntArray, topology: Topology) -> Rows:
+    """(boundbeta1): beta_it <= LE(x_i, t)."""
+    terms = minus_leaf_error_terms(v, labels, topology)
+    return linear_rows("boundbeta1", v.beta.shape, [*terms, (v.beta.index, 1.0)], upper=0.0)
+
+
+def beta_at_least_leaf_error_rows(v: P2Variables, labels: IntArray, topology: Topology, B: float | FloatArray) -> Rows:
+    """(boundbeta2): beta_it >= LE(x_i, t) - B (1 - alpha_it)."""
+    terms = minus_leaf_error_terms(v, labels, topology)
+    terms += [(v.beta.index, 1.0), (v.alpha.index, -np.asarray(B))]
+    return linear_rows("boundbeta2", v.beta.shape, terms, lower=-np.asarray(B))
+
+
+def beta_only_where_chosen_rows(v: P2Variables, B: float) -> Rows:
+    """(boundbeta3): beta_it <= B alpha_it, on the leaves of the row's own class, where alpha exists."""
+    return linear_rows("boundbeta3", v.beta.shape, [(v.beta.index, 1.0), (v.alpha.index, -B)], upper=0.0)
 
 
 def left_margin_rows(v: P2Variables, X: FloatArray, M: float) -> Rows:
@@ -109,6 +223,12 @@ def right_margin_rows(v: P2Variables, X: FloatArray, M: float) -> Rows:
     """(BIGM2): omega_b . x_i - gamma_b >= -M (1 - z_bi) + 1."""
     terms = hyperplane_terms(v, X, 1.0)
     return linear_rows("BIGM2", v.z.shape, [*terms, (v.z.index, -M)], lower=1.0 - M)
+
+
+def margin_rows(v: P2Variables, X: FloatArray, M: FloatArray) -> Rows:
+    """(BIGM1), (BIGM2): 1 - M_i <= omega_b . x_i - gamma_b - M_i z_bi <= -1."""
+    terms = hyperplane_terms(v, X, 1.0)
+    return linear_rows("BIGM", v.z.shape, [*terms, (v.z.index, -M[None, :])], lower=1.0 - M[None, :], upper=-1.0)
 
 
 def leaf_needs_sides_rows(v: P2Variables, topology: Topology) -> Iterator[Rows]:
@@ -142,56 +262,74 @@ def _counted_paths(topology: Topology) -> tuple[IntArray, IntArray]:
     return topology.path_nodes[counted], topology.path_sides[counted]
 
 
-def build_lean(prepared: Prepared) -> Milp:
-    """The lean equivalent of (P2)."""
-    builder = ModelBuilder()
-    pays_left, pays_right = _paid_errors(prepared)
-    v = add_variables(builder, prepared, pays_left=pays_left, pays_right=pays_right, integral_delta=False)
-    return builder.build(objective(v, prepared), _lean_equations(v, prepared, pays_left, pays_right))
+def total_equations(v: P2Variables, problem: Problem, topology: Topology) -> Iterator[Rows]:
+    """(sumbin): lambda - xi <= sum delta_ti <= lambda + xi over the rows of each domain, weighted by their sizes.
+
+    With two classes, these rows suffice: a domain with too few rows of class A has too many of class B. With more
+    classes, `class_equations` replace them.
+    """
+    if v.classes is not None:
+        yield from class_equations(v, v.classes, problem, topology)
+        return
+    xi = v.xi.index.ravel()
+    for number, here, low, high in _domains(problem):
+        sizes = problem.unlabeled_size[here]
+        # Bounds on class B also bound class A: a row that is not in B is in A.
+        rows = float(sizes.sum())
+        least, most = max(float(low[0]), rows - float(high[1])), min(float(high[0]), rows - float(low[1]))
+        counted = np.broadcast_to(sizes, (v.delta.shape[0], len(here))).ravel()
+        delta = v.delta.index[:, here].ravel()[None, :]
+        yield linear_rows("sumbin", (1,), [(delta, counted), (xi[number : number + 1], 1.0)], lower=least)
+        yield linear_rows("sumbin", (1,), [(delta, counted), (xi[number : number + 1], -1.0)], upper=most)
 
 
-def _paid_errors(prepared: Prepared) -> tuple[BoolArray, BoolArray]:
-    """Whether y^L and y^R are on a path to a leaf of the row's own class, each of shape (b, i)."""
-    problem, topology = prepared.problem, prepared.topology
-    leaves = own_leaves(problem.labels, topology)
-    nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
-    row = np.broadcast_to(np.arange(problem.n_labeled)[:, None, None], nodes.shape)
-    paid = np.zeros((2, topology.n_branches, problem.n_labeled), dtype=bool)
-    paid[sides, nodes, row] = True
-    return paid[0], paid[1]
+def _domains(problem: Problem) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray]]:
+    """Number, unlabeled rows, and bounds on the classes of every domain, margin after margin."""
+    number = 0
+    for margin in problem.targets.margins:
+        for domain in range(margin.n_domains):
+            yield number, np.flatnonzero(margin.codes == domain), margin.low[domain], margin.high[domain]
+            number += 1
 
 
-def _lean_equations(v: P2Variables, prepared: Prepared, pays_left: BoolArray, pays_right: BoolArray) -> Iterator[Rows]:
-    problem, topology = prepared.problem, prepared.topology
-    yield _keep(right_error_rows(v, problem.X_labeled), pays_right.ravel())
-    yield _keep(left_error_rows(v, problem.X_labeled), pays_left.ravel())
-    yield one_leaf_rows(v)
-    yield beta_at_least_leaf_error_rows(v, problem.labels, topology, prepared.B_labeled[:, None])
-    yield margin_rows(v, problem.X_unlabeled, prepared.M_unlabeled)
-    yield from leaf_needs_sides_rows(v, topology)
-    yield sides_imply_leaf_rows(v, topology)
-    yield from total_equations(v, problem, topology)
-    yield from few_features_rows(v, prepared)
+def class_equations(v: P2Variables, c: ClassVariables, problem: Problem, topology: Topology) -> Iterator[Rows]:
+    """Every leaf has a class, rows of a class choose among its leaves, and cells count the rows of their leaves."""
+    n_classes, n_leaves = c.chosen.shape
+    yield linear_rows("oneclass", (n_leaves,), [(c.chosen.index.T, 1.0)], lower=1.0, upper=1.0)
+    pairs = c.chosen.index.T.reshape(-1, 2, n_classes)
+    class_number = np.arange(n_classes, dtype=float)
+    terms: Terms = [(pairs[:, 1], class_number), (pairs[:, 0], -class_number)]
+    yield linear_rows("ascending", (len(pairs),), terms, lower=1.0)
+    own_class = c.chosen.index[problem.labels]
+    yield linear_rows("ownclass", v.alpha.shape, [(v.alpha.index, 1.0), (own_class, -1.0)], upper=0.0)
+    most = np.zeros(c.counts.shape)
+    for number, here, _, _ in _domains(problem):
+        sizes = np.broadcast_to(problem.unlabeled_size[here], (n_leaves, len(here)))
+        most[number] = problem.unlabeled_size[here].sum()
+        terms = [(c.counts.index[number], 1.0), (v.delta.index[:, here], -sizes)]
+        yield linear_rows("leafcount", (n_leaves,), terms, lower=0.0, upper=0.0)
+    terms = [(c.counts.index, 1.0), (c.chosen.index.T[None, :, :], -most)]
+    yield linear_rows("countclass", c.counts.shape, terms, upper=0.0)
+    of_cell = np.moveaxis(c.counts.index, 1, 2)
+    low, high = (bounds.reshape(c.over.shape) for bounds in (problem.targets.low, problem.targets.high))
+    yield linear_rows("cellhigh", c.over.shape, [(of_cell, 1.0), (c.over.index, -1.0)], upper=high)
+    yield linear_rows("celllow", c.under.shape, [(of_cell, 1.0), (c.under.index, 1.0)], lower=low)
+    xi = v.xi.index.ravel()
+    for name, block in (("over", c.over), ("under", c.under)):
+        yield linear_rows(f"rows{name}", xi.shape, [(xi, 1.0), (block.index, -1.0)], lower=0.0)
 
 
-def margin_rows(v: P2Variables, X: FloatArray, M: FloatArray) -> Rows:
-    """(BIGM1), (BIGM2): 1 - M_i <= omega_b . x_i - gamma_b - M_i z_bi <= -1."""
-    terms = hyperplane_terms(v, X, 1.0)
-    return linear_rows("BIGM", v.z.shape, [*terms, (v.z.index, -M[None, :])], lower=1.0 - M[None, :], upper=-1.0)
+def few_features_rows(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
+    """At most k features per split: |omega_bj| <= s used_bj and sum_j used_bj <= k, if there is a limit.
 
-
-def _keep(rows: Rows, kept: BoolArray) -> Rows:
-    """The kept rows, renumbered."""
-    number = np.cumsum(kept) - 1
-    entries = kept[rows.row]
-    return replace(
-        rows,
-        row=number[rows.row[entries]],
-        column=rows.column[entries],
-        value=rows.value[entries],
-        lower=rows.lower[kept],
-        upper=rows.upper[kept],
-    )
+    These equations are not in the paper.
+    """
+    if v.used is None or prepared.most_features is None:
+        return
+    s = prepared.bounds.s
+    yield linear_rows("used1", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, -s)], upper=0.0)
+    yield linear_rows("used2", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, s)], lower=0.0)
+    yield linear_rows("fewused", v.gamma.shape, [(v.used.index, 1.0)], upper=float(prepared.most_features))
 
 
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
@@ -205,6 +343,7 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
     alpha = np.zeros_like(errors)
     alpha[np.arange(len(own)), payable.argmin(axis=1)] = 1.0
     counted = topology.n_leaves + counted_leaves(topology)
+    unlabeled = assignment.unlabeled_classes, problem.unlabeled_size
     values = {
         "omega": tree.omega,
         "gamma": tree.gamma,
@@ -214,7 +353,7 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         "beta": alpha * errors,
         "z": tree.goes_right(problem.X_unlabeled).T,
         "delta": assignment.unlabeled_leaves[None, :] == counted[:, None],
-        "xi": _rows_off_by_domain(assignment),
+        "xi": np.concatenate([margin.rows_off(margin.counts(*unlabeled)) for margin in problem.targets.margins]),
         **({"used": tree.omega != 0} if "used" in blocks else {}),
         **(_class_values(assignment) if "chosen" in blocks else {}),
     }
@@ -226,13 +365,6 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
         # The lean model fixes the branch errors that no row pays.
         x[columns] = np.minimum(x[columns], milp.upper[columns])
     return x
-
-
-def _rows_off_by_domain(assignment: Assignment) -> FloatArray:
-    """Xi of every domain."""
-    classes, sizes = assignment.unlabeled_classes, assignment.problem.unlabeled_size
-    margins = assignment.problem.targets.margins
-    return np.concatenate([margin.rows_off(margin.counts(classes, sizes)) for margin in margins])
 
 
 def _class_values(assignment: Assignment) -> dict[str, FloatArray]:

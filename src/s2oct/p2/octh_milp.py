@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 from s2oct.arrays import FloatArray, IntArray
+from s2oct.p2.costs import MARGIN_TOLERANCE
 from s2oct.p2.proof import Bound
-from s2oct.p2.score import MARGIN_TOLERANCE
 from s2oct.problem.problem import Problem, equal_rows
 from s2oct.solvers.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
 from s2oct.trees.topology import Topology

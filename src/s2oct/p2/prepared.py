@@ -16,7 +16,6 @@ from scipy.spatial.distance import cdist
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.p2.costs import CostTerm, LabelErrors, TotalMiss
 from s2oct.problem.problem import Guide, Problem, group_means
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.trees.topology import Topology
@@ -415,11 +414,6 @@ class Prepared:
     scaling: Scaling
     topology: Topology
     bounds: Bounds
-
-    @property
-    def terms(self) -> tuple[CostTerm, ...]:
-        """The terms of the cost of a tree in P2, in the order of summation."""
-        return LabelErrors(), TotalMiss(self.spec.C)
 
     @property
     def most_features(self) -> int | None:
