@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from s2oct.app.choices import fit_arguments, read_choices
-from s2oct.tables.class_totals import ClassTotals
+from s2oct.problem.totals import ESTIMATE
+from s2oct.tables.totals import TableTotals
 from tests.app.asking import Asked
 from tests.app.conftest import TABLE
 from tests.messages import names
@@ -162,7 +163,7 @@ def test_choices_become_options_of_the_command_line():
 def test_without_totals_a_column_of_domains_asks_for_estimates_by_domain(asked, session):
     choices = read_choices({"label": "employed", "totals": {"form": "none", "by": ["region"]}})
     assert fit_arguments(choices, "") == ["--label", "employed", "--total", "estimate", "--by", "region"]
-    assert choices.known_totals(None) == ClassTotals(estimates_all=True)
+    assert choices.known_totals(None) == TableTotals(form=ESTIMATE)
     assert fit_arguments(read_choices({"label": "y", "totals": {"form": "none"}}), "") == ["--label", "y"]
 
 

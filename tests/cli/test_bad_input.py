@@ -152,7 +152,7 @@ CASES = {
     "class of another case": ({"d.csv": SMALL}, [*FIT[:4], "--total", "A=1", *FIT[6:]], ("'a'",)),
     "totals that do not add up": ({"d.csv": SMALL}, [*FIT, "--total", "b=2"], (2, "total")),
     "two totals of one class": ({"d.csv": SMALL}, [*FIT, "--total", "a=2"], ("total", "class")),
-    "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], ("totals", "population")),
+    "both kinds of totals": ({"d.csv": SMALL}, [*FIT, "--population-total", "a=2"], ("--total", "--population-total")),
     "total without a number": ({"d.csv": SMALL}, [*FIT[:4], "--total", "a", *FIT[6:]], ("--total CLASS=COUNT",)),
     "negative total": (
         {"d.csv": SMALL},

@@ -14,9 +14,9 @@ from s2oct import PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, 
 from s2oct.errors import InvalidProblem
 from s2oct.export import report_html
 from s2oct.fit import register
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
+from s2oct.tables.totals import TableTotals
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 from s2oct.workflow.fitted_table import fit_encoded
 from tests.messages import naming
@@ -262,7 +262,7 @@ def test_a_completed_table_keeps_labels_of_weight_0(tmp_path):
     zero = survey.zeros("a whole class")
     path = tmp_path / "people.csv"
     survey.X.assign(status=survey.y, w=np.where(zero, 0.0, survey.weight)).to_csv(path, index=False)
-    totals = ClassTotals(of_unlabeled=(ClassTotal("a", str(survey.totals(~zero)["a"])),))
+    totals = TableTotals([("a", str(survey.totals(~zero)["a"]))])
     request = FitRequest(Source(path), Roles("status", weight="w"), totals=totals, parameters={"random_state": 0})
     completed = fit_encoded(encode_table(request)).completed()["status_completed"].to_pylist()
     given = ~np.equal(survey.y, None)

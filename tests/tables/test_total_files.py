@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.class_totals import TotalFiles
 from s2oct.tables.partly_labeled import Roles, read_partly_labeled
 from s2oct.tables.source import Source
+from s2oct.tables.totals import TableTotals
 from tests.messages import naming
 
 ROWS = [("01", "f", "a"), ("01", "m", "b"), ("02", "f", "c"), *[("01", "f", "")] * 4, *[("02", "m", "")] * 3]
@@ -43,7 +43,7 @@ def totals_of(table):
     """``totals_of(*texts)`` writes files and opens them as totals."""
 
     def write(*texts, **more):
-        return TotalFiles(tuple(table(text, name=f"totals{k}.csv") for k, text in enumerate(texts)), **more)
+        return TableTotals(files=tuple(table(text, name=f"totals{k}.csv") for k, text in enumerate(texts)), **more)
 
     return write
 
@@ -122,7 +122,7 @@ def test_weights_are_added_up(people, totals_of):
 def test_parquet_files_with_numbers_meet_text_domains(people, tmp_path):
     frame = pd.DataFrame({"region": ["01", "02"], "a": [1, 0], "b": [2, 1], "c": [1.0, 2.0]})
     frame.to_parquet(tmp_path / "totals.parquet")
-    assert low(TotalFiles((Source(tmp_path / "totals.parquet"),)).known(people(("region",)))) == EXPECTED
+    assert low(TableTotals(files=(Source(tmp_path / "totals.parquet"),)).known(people(("region",)))) == EXPECTED
 
 
 @pytest.mark.parametrize(

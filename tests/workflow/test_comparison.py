@@ -16,9 +16,9 @@ from s2oct.guides import rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.encoding import Features, plain_encoding
 from s2oct.tables.partly_labeled import Roles
+from s2oct.tables.totals import TableTotals
 from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_encoded, cross_fit
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 from tests.messages import names, naming
@@ -48,7 +48,7 @@ def request_for(table):
     def ask(labels, total=10):
         lines = [f"{i % 10 + (5 if label == 'b' else 0)},{i % 3},{label}" for i, label in enumerate(labels)]
         lines += [f"{i},{i % 3}," for i in range(20)]
-        totals = ClassTotals(of_unlabeled=(ClassTotal("b", str(total)),))
+        totals = TableTotals([("b", str(total))])
         return FitRequest(table("x,z,c\n" + "\n".join(lines)), Roles("c"), totals=totals, parameters=QUICK)
 
     return ask

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import Roles
+from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 from s2oct.workflow.fitted_table import fit_encoded
@@ -19,7 +19,7 @@ TEXT = "key,age,town,works\n" + "".join(
     )
 )
 QUICK = {"depth": 1, "guide": None, "solver": None, "time_limit": 2.0, "random_state": 0}
-FOUR = ClassTotals(of_unlabeled=(ClassTotal("yes", "4"),))
+FOUR = TableTotals([("yes", "4")])
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request
 
 def test_minus_one_marks_unlabeled_rows_as_in_python(request_for):
     numbers = TEXT.replace(",no\n", ",0\n").replace(",yes\n", ",1\n").replace(",\n", ",-1\n")
-    fitted = fit_encoded(encode_table(request_for(numbers, totals=ClassTotals(of_unlabeled=(ClassTotal("1", "4"),)))))
+    fitted = fit_encoded(encode_table(request_for(numbers, totals=TableTotals([("1", "4")]))))
     assert fitted.completed()["works_completed"].to_pylist().count(1) == 6
 
 
 def test_what_a_fit_warns_of_is_in_its_notes(request_for):
     """The notes come from the classifier, not from the process's warnings: fits in two threads keep theirs apart."""
     with pytest.warns(S2OCTWarning, match=naming("total", "estimate")):
-        fitted = fit_encoded(encode_table(request_for(totals=ClassTotals())))
+        fitted = fit_encoded(encode_table(request_for(totals=TableTotals())))
     note, _ = fitted.notes
     assert names(note, "total", "estimate")
 

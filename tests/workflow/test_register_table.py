@@ -18,9 +18,9 @@ from s2oct.fit.register import Register
 from s2oct.fit.register_passes import mark_rows
 from s2oct.problem.batches import ArrayBatches, Batch
 from s2oct.stopping import NO_DEADLINE
-from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
+from s2oct.tables.totals import TableTotals
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
 from s2oct.workflow.register_table import FilePass, LookAtRows, cluster_client, encode_register
@@ -52,7 +52,7 @@ def write(small: Table, path: Path, **more: Any) -> Path:
 
 
 def asked(path: Path, small: Table, **parameters: Any) -> FitRequest:
-    known = ClassTotals(of_unlabeled=(ClassTotal("A", str(small.totals["A"])),))
+    known = TableTotals([("A", str(small.totals["A"]))])
     return FitRequest(Source(path), Roles("status"), totals=known, parameters={"random_state": 3, **parameters})
 
 
@@ -106,7 +106,7 @@ def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(sma
         lines = [f"{domain},{classes['A']!r},{1.5 * classes['A']!r}" for domain, classes in given.items()]
         files[-1].write_text("\n".join([f"{name},A,B", *lines]) + "\n")
     roles = Roles("status", margins=(("region",), ("sex",)), weight="weight")
-    known = TotalFiles(tuple(Source(file) for file in files))
+    known = TableTotals(files=tuple(Source(file) for file in files))
     request = FitRequest(Source(path), roles, totals=known, parameters={"random_state": 3})
     register = encode_register(request, most=MOST).register
     both = {name: {**given, "B": 1.5 * given["A"]} for name, given in {**totals[0], **totals[1]}.items()}
@@ -135,7 +135,7 @@ def test_rows_of_weight_0_in_a_file_do_not_count_and_teach_no_category(small: Ta
     weight[50] = 3.0
     region[1999] = "island"
     path = write(small, tmp_path / "p.parquet", region=pa.array(region, pa.string()), weight=weight)
-    known = ClassTotals(of_unlabeled=(ClassTotal("A", str(0.4 * weight[40:].sum())),))
+    known = TableTotals([("A", str(0.4 * weight[40:].sum()))])
     request = FitRequest(Source(path), Roles("status", weight="weight"), totals=known, parameters={"random_state": 3})
     encoded = encode_register(request, most=MOST)
     register = encoded.register

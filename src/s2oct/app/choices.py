@@ -16,11 +16,11 @@ from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Message, 
 from s2oct.files import write_whole
 from s2oct.parameters import FIELDS, check_together
 from s2oct.problem.totals import ESTIMATE
-from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
 from s2oct.tables.columns import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
 from s2oct.tables.dialect import UTF8, Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
+from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
@@ -180,18 +180,18 @@ class PageChoices:
         check_together(found, lambda name: f"the {FIELDS[name].called}")
         return found
 
-    def known_totals(self, file: UserFile | None) -> ClassTotals | TotalFiles:
+    def known_totals(self, file: UserFile | None) -> TableTotals:
         """Return the totals; ``file`` has those by domain."""
         totals = self.totals
-        if totals.form in (GRID, UPLOADED):
-            if file is None:
-                raise InvalidProblem("Expected a file with totals, got none.")
-            wanted = Dialect(",", UTF8, ".") if totals.form == GRID else Dialect()
-            return TotalFiles((page_source(file, wanted),), of_all=totals.of_all, as_shares=totals.as_shares)
         if totals.form == NO_TOTALS:
-            return ClassTotals(estimates_all=bool(totals.by))
-        given = tuple(ClassTotal(name, text.strip()) for name, text in totals.amounts.items() if text.strip())
-        return ClassTotals(() if totals.of_all else given, given if totals.of_all else (), totals.as_shares)
+            return TableTotals(form=ESTIMATE if totals.by else None)
+        if totals.form == BY_CLASS:
+            given = [(name, text.strip()) for name, text in totals.amounts.items() if text.strip()]
+            return TableTotals(given, of_all=totals.of_all, as_shares=totals.as_shares)
+        if file is None:
+            raise InvalidProblem("Expected a file with totals, got none.")
+        wanted = Dialect(",", UTF8, ".") if totals.form == GRID else Dialect()
+        return TableTotals(files=[page_source(file, wanted)], of_all=totals.of_all, as_shares=totals.as_shares)
 
     def request(self, table: UserFile, totals: UserFile | None) -> FitRequest:
         """Return the request for a fit to a table."""

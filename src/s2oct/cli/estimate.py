@@ -37,7 +37,7 @@ from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, repl
 from s2oct.tables.source import Source
 from s2oct.tables.target import Target, check_table_name
 from s2oct.wording import listed, plural
-from s2oct.workflow.encoded_table import EncodedTable, FitRequest, RememberedTotals, encode_again
+from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again, remembered_totals
 
 if TYPE_CHECKING:
     from s2oct.estimates.table import Estimates
@@ -240,7 +240,7 @@ def _encoded_again(
     known = (
         given
         if totals.are_given or not remembers
-        else RememberedTotals(tuple(model.classes), clf.data_summary_.totals, clf.certificate_.cells)
+        else remembered_totals(model.classes, clf.data_summary_.totals, clf.certificate_.cells)
     )
     margins = origin.margins if not totals.are_given or len(origin.margins) == len(totals.paths) else ()
     roles = Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)

@@ -32,14 +32,14 @@ from s2oct.cli.options import (
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import sql_dialect
-from s2oct.tables.class_totals import ClassTotals, TotalFiles
 from s2oct.tables.columns import encode_rows
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.tables.source import TableRow
 from s2oct.tables.target import Target, check_table_name
+from s2oct.tables.totals import TableTotals
 from s2oct.wording import amount, plural, printable
-from s2oct.workflow.encoded_table import RememberedTotals
+from s2oct.workflow.encoded_table import remembered_totals
 
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Certificate
@@ -228,13 +228,13 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
         raise typer.Exit(1)
 
 
-def _own_totals(model: Model, totals: TotalOptions) -> RememberedTotals | None:
+def _own_totals(model: Model, totals: TotalOptions) -> TableTotals | None:
     """Return the totals estimated by the model's fit, unless others are given: only the model has them."""
     clf: Any = model.estimator
     cells = getattr(clf.certificate_, "cells", ())
     if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
         return None
-    return RememberedTotals(tuple(model.classes), clf.data_summary_.totals, cells)
+    return remembered_totals(model.classes, clf.data_summary_.totals, cells)
 
 
 def _read_table(
@@ -249,9 +249,7 @@ def _read_table(
     )
 
 
-def _read_problem(
-    model: Model, table: PartlyLabeledTable, totals: ClassTotals | TotalFiles | RememberedTotals
-) -> Problem:
+def _read_problem(model: Model, table: PartlyLabeledTable, totals: TableTotals) -> Problem:
     """Read the problem of a model's tree for a table."""
     from s2oct.problem.problem import Problem
 

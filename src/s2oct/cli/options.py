@@ -23,13 +23,13 @@ from s2oct.cli.outputs import check_writable, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import DIALECTS, sql_dialect
 from s2oct.parameters import OPTIONS, PARAMETERS, Parameter, check_together
-from s2oct.problem.totals import is_to_estimate
-from s2oct.tables.class_totals import ClassTotal, ClassTotals, TotalFiles
+from s2oct.problem.totals import ESTIMATE, is_to_estimate
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.target import check_table_name
+from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import ONEHOT, ORDINAL
 
@@ -271,7 +271,7 @@ class GivenTotals:
         bool, typer.Option("--shares", help="All totals are shares of the rows of their domain, between 0 and 1.")
     ] = False
 
-    def totals(self) -> ClassTotals | TotalFiles:
+    def totals(self) -> TableTotals:
         """Read the totals, or open their files."""
         given = {
             "--total": self.total,
@@ -279,26 +279,20 @@ class GivenTotals:
             "--totals": self.totals_file,
             "--population-totals": self.population_totals_file,
         }
-        one_by_one = [name for name in ("--total", "--population-total") if given[name]]
-        in_files = [name for name in ("--totals", "--population-totals") if given[name]]
-        if one_by_one and in_files:
+        names = [name for name, entries in given.items() if entries]
+        if self.estimates_all and (len(names) > 1 or len(self.total or ()) > 1):
             raise InvalidProblem(
-                f"{one_by_one[0]} and {in_files[0]} cannot go together: give totals one by one or in files."
+                "--total estimate cannot go with other totals: leave them out, or write CLASS=estimate."
             )
-        if len(in_files) > 1:
-            raise InvalidProblem("--totals and --population-totals cannot go together: give one of them.")
+        if len(names) > 1:
+            raise InvalidProblem(f"{names[0]} and {names[1]} cannot go together: give one of them.")
         if self.estimates_all:
-            if len(self.total or ()) > 1 or self.population_total or in_files:
-                raise InvalidProblem(
-                    "--total estimate cannot go with other totals: leave them out, or write CLASS=estimate."
-                )
-            return ClassTotals(estimates_all=True)
-        if in_files:
-            return TotalFiles(tuple(map(Source, self.paths)), of_all=not self.totals_file, as_shares=self.shares)
-        return ClassTotals(
-            tuple(_class_totals("--total", self.total)),
-            tuple(_class_totals("--population-total", self.population_total)),
-            self.shares,
+            return TableTotals(form=ESTIMATE)
+        return TableTotals(
+            (*_class_totals("--total", self.total), *_class_totals("--population-total", self.population_total)),
+            tuple(map(Source, self.paths)),
+            of_all=bool(self.population_total or self.population_totals_file),
+            as_shares=self.shares,
         )
 
     @property
@@ -330,12 +324,12 @@ class TotalOptions(GivenTotals):
         ),
     ] = None
 
-    def totals(self) -> ClassTotals | TotalFiles:
+    def totals(self) -> TableTotals:
         """Read the totals, or open their files."""
         found = super().totals()
-        if isinstance(found, TotalFiles):
+        if self.paths:
             self._check_pairs()
-        elif self.by and not found.estimates_all:
+        elif self.by and not self.estimates_all:
             raise InvalidProblem(
                 f"--by {self.by[0]} needs totals by domain: give --totals, --population-totals or --total estimate."
             )
@@ -480,7 +474,7 @@ def _order(entry: str) -> tuple[str, list[str]]:
     return name, [value.strip() for value in values.split(",")]
 
 
-def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[ClassTotal]:
+def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[tuple[str, str]]:
     """Read comma-separated totals; a name with commas is quoted, as in CSV files."""
     for entry in entries or ():
         beginning = ""
@@ -491,7 +485,7 @@ def _class_totals(option: str, entries: Sequence[str] | None) -> Iterator[ClassT
             if amount is not None and not name:
                 raise _unreadable(option, entry)
             if amount is not None:
-                yield ClassTotal(name, amount)
+                yield name, amount
         if beginning:
             raise _unreadable(option, entry)
 

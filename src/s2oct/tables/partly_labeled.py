@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Notice, Remedy, refuse_all
-from s2oct.problem.known import Known, counted_rows, known_of
-from s2oct.problem.totals import Domains, stated_totals, text_of
+from s2oct.problem.known import counted_rows
+from s2oct.problem.totals import text_of
 from s2oct.tables.columns import (
     CALLED_WEIGHT,
     DOMAIN,
@@ -285,27 +285,6 @@ class PartlyLabeledTable:
         """Survey weights of the rows; None without weights."""
         name = self.roles.weight
         return None if name is None else weights_of_rows(self.cells[name], name, self.source.dialect)
-
-    def known(
-        self,
-        totals: Any = None,
-        population_totals: Any = None,
-        *,
-        as_shares: bool = False,
-        domains: Domains = (),
-        also: Sequence[Any] = (),
-    ) -> Known:
-        """Combine labels, weights and these totals; ``also`` are classes that neither labels nor totals name."""
-        stated = stated_totals(totals, population_totals, y=self.labels, domains=domains, as_shares=as_shares)
-        return known_of(
-            self.labels,
-            stated,
-            domains=domains,
-            weights=self.weights,
-            also=also,
-            unseen=self.unseen,
-            n_unseen=self.n_unseen,
-        )
 
     @property
     def row_ids(self) -> list[Any] | None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from s2oct.arrays import FloatArray
 from s2oct.problem.known import Known
-from s2oct.problem.totals import Estimate, EstimatedShare
-from s2oct.tables.class_totals import ClassTotals, TotalFiles
+from s2oct.problem.totals import WHOLE, Estimate, EstimatedShare
 from s2oct.tables.columns import ColumnUse, encode_rows
 from s2oct.tables.encoding import Encoding, Features, Unseen
-from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, margin_name, read_partly_labeled
+from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.tables.source import Source
+from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
 from s2oct.trees.topology import Topology
 
@@ -27,50 +27,34 @@ if TYPE_CHECKING:
     from s2oct.fit.register import Register
 
 
-@dataclass(frozen=True)
-class RememberedTotals:
-    """Totals of the unlabeled rows, or of their weights, from a certificate.
+def remembered_totals(classes: Sequence[Any], totals: Sequence[float], cells: Sequence[Cell]) -> TableTotals:
+    """Return the totals in a certificate, of the unlabeled rows or of their weights.
 
     Parameters
     ----------
-    classes : tuple
+    classes : sequence
         The class labels.
-    totals : tuple of float
+    totals : sequence of float
         One exact total of each class, if there are no cells.
-    cells : tuple of Cell
-        Known totals of each class in each domain; empty if there is one exact total of each class.
+    cells : sequence of Cell
+        Known totals of each class in each domain of each margin; empty if there is one exact total of each class.
     """
-
-    classes: tuple[Any, ...]
-    totals: tuple[float, ...]
-    cells: tuple[Cell, ...] = ()
-
-    def known(self, table: PartlyLabeledTable, also: Sequence[Any] = ()) -> Known:
-        """Return labels and totals of a table; ``also`` are further classes."""
-        margins = table.roles.margins
-        forms: Any = [self._by_domain(margin_name(columns)) for columns in margins] or [self._of_table()]
-        return table.known(forms if len(forms) > 1 else forms[0], domains=table.domains, also=also)
-
-    def _of_table(self) -> dict[Any, Any]:
-        if not self.cells:
-            return dict(zip(self.classes, self.totals, strict=True))
-        return self._by_class(self.cells)
-
-    def _by_domain(self, margin: str) -> dict[str, dict[Any, Any]]:
-        here = [cell for cell in self.cells if cell.margin == margin]
-        return {
-            domain: self._by_class([cell for cell in here if cell.domain == domain])
-            for domain in dict.fromkeys(cell.domain for cell in here)
-        }
-
-    def _by_class(self, cells: Sequence[Cell]) -> dict[Any, Any]:
-        size = sum(cell.assigned for cell in cells)
-        return {self.classes[cell.class_index]: _known(cell, size) for cell in cells}
+    if not cells:
+        return TableTotals(form=dict(zip(classes, totals, strict=True)))
+    margins: dict[str, dict[str, list[Cell]]] = {}
+    for cell in cells:
+        margins.setdefault(cell.margin, {}).setdefault(cell.domain, []).append(cell)
+    forms: list[Any] = [
+        {domain: {classes[cell.class_index]: _known(cell, part) for cell in part} for domain, part in domains.items()}
+        for domains in margins.values()
+    ]
+    return TableTotals(form=forms if len(forms) > 1 else forms[0].get(WHOLE, forms[0]))
 
 
-def _known(cell: Cell, size: float) -> Any:
-    """Return a total as the user passed it or the fit estimated it; ``size`` is the size of the domain."""
+def _known(cell: Cell, domain: Sequence[Cell]) -> Any:
+    """Return a total as the user passed it or the fit estimated it; ``domain`` has all totals of its domain."""
     if cell.value is not None and cell.is_aim:
+        size = sum(other.assigned for other in domain)
         return EstimatedShare(cell.value / size, cell.se / size)
     if cell.value is not None and cell.se > 0:
         return Estimate(cell.value, cell.se)
@@ -89,8 +73,8 @@ class FitRequest:
         Columns of the label, ids, features, domains and weight.
     treatment : Treatment
         How columns become features.
-    totals : ClassTotals, TotalFiles or RememberedTotals
-        Known totals: by class, in files, or from a model. Without any, the fit estimates them.
+    totals : TableTotals
+        Known totals. Without any, the fit estimates them.
     parameters : mapping of str to object
         Parameters of the `S2OCTClassifier`.
     rule_columns : tuple of str
@@ -100,7 +84,7 @@ class FitRequest:
     source: Source
     roles: Roles
     treatment: Treatment = field(default_factory=Treatment)
-    totals: ClassTotals | TotalFiles | RememberedTotals = field(default_factory=ClassTotals)
+    totals: TableTotals = field(default_factory=TableTotals)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     rule_columns: tuple[str, ...] = ()
 

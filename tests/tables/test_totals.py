@@ -6,8 +6,8 @@ import pytest
 
 from s2oct.errors import InvalidProblem
 from s2oct.problem.totals import WHOLE, Estimate
-from s2oct.tables.class_totals import ClassTotal, ClassTotals
 from s2oct.tables.partly_labeled import Roles, read_partly_labeled
+from s2oct.tables.totals import TableTotals
 from tests.messages import names, naming
 
 LABELS = ["no", "yes", *[""] * 7]
@@ -22,8 +22,7 @@ def known(table):
         rows = [f"{i},{w},{label}" for i, (label, w) in enumerate(zip(labels, weights, strict=True))]
         source = table("\n".join(["x,w,y", *rows]))
         roles = Roles("y", weight=None if set(weights) == {1} else "w")
-        given = {"of_unlabeled": tuple(ClassTotal(*total) for total in totals), **more}
-        return ClassTotals(**given).known(read_partly_labeled(source, roles))
+        return TableTotals(totals, **more).known(read_partly_labeled(source, roles))
 
     return tell
 
@@ -72,7 +71,7 @@ def test_without_totals_a_fit_is_told_nothing(known):
 
 
 def test_totals_of_all_rows_count_the_labeled_ones(known):
-    found = known(of_all=(ClassTotal("yes", "50%"),))
+    found = known(("yes", "50%"), of_all=True)
     assert (found.stated.tables[0][WHOLE], found.stated.of_all, found.stated.as_shares) == ({"yes": 0.5}, True, True)
     assert found.targets.class_totals().tolist() == [3, 4]
 
@@ -123,7 +122,7 @@ def test_all_other_rows_are_of_another_class_if_one_class_is_labeled_and_has_a_t
 )
 def test_other_amounts_are_refused(amount, named):
     with pytest.raises(InvalidProblem) as caught:
-        ClassTotal("yes", amount)
+        TableTotals([("yes", amount)])
     assert names(caught.value, *named)
 
 
