@@ -152,15 +152,12 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
-PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
-
-
 @pytest.fixture
 def without_package(monkeypatch):
     """Makes the import of a solver's package fail, as where it is not installed."""
 
     def remove(name: str) -> None:
-        monkeypatch.setitem(sys.modules, PACKAGES[name], None)
+        monkeypatch.setitem(sys.modules, SOLVERS[name], None)
         monkeypatch.delitem(sys.modules, f"s2oct.solvers.{name}", raising=False)
 
     return remove

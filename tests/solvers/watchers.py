@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from s2oct.solvers import Limits, Solver, SolveResult
+from s2oct.solvers import Limits, Solver, SolveResult, Watcher
 from s2oct.solvers.model import Milp
 from s2oct.stopping import now
 
 
-class Recorder:
+class Recorder(Watcher):
     """Remembers what it hears, and asks to stop once ``stop_when`` says so of it."""
 
     def __init__(self, stop_when=lambda recorder: False, suggest=None) -> None:

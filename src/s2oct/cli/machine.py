@@ -125,14 +125,14 @@ def _print_machine() -> None:
 
 def solver_state(name: str) -> str:
     """Say whether a solver is installed and accepts a model beyond the limit of a free licence."""
-    from s2oct.solvers import SOLVERS, Limits, Unwatched, load_solver
+    from s2oct.solvers import SOLVERS, Limits, Watcher, load_solver
 
     try:
         solver = load_solver(name)
     except SolverUnavailable:
-        return f"not installed: {SOLVERS[name][2]}"
+        return f"not installed: pip install {SOLVERS[name]}"
     try:
-        result = solver.solve(_larger_than_free(), limits=Limits(5.0), watcher=Unwatched())
+        result = solver.solve(_larger_than_free(), limits=Limits(5.0), watcher=Watcher())
     except SolverLicenceError:
         return f"installed, with a licence for models of at most {FREE_LICENCE} rows and columns"
     except S2OCTError as error:

@@ -14,7 +14,7 @@ from s2oct.fit.incumbent import Incumbent
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import ENTRIES_PER_SECOND, ModelSize
 from s2oct.p2.rounds import descends, run_round
-from s2oct.solvers import Limits, Unwatched, load_solver, solve_in_worker
+from s2oct.solvers import Limits, Watcher, load_solver, solve_in_worker
 from s2oct.solvers.model import Milp
 from s2oct.solvers.worker import require_memory
 from s2oct.stopping import Deadline
@@ -201,7 +201,7 @@ def bound_small(incumbent: Incumbent, milp: Milp, deadline: Deadline) -> float:
     return solve_in_worker(load_solver("highs"), milp, limits=limits, watcher=_UntilOver(incumbent)).dual_bound
 
 
-class _UntilOver(Unwatched):
+class _UntilOver(Watcher):
     """Lets a solver run until the incumbent is decided or the time is over."""
 
     def __init__(self, incumbent: Incumbent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import gurobipy as gp
@@ -26,28 +27,26 @@ _STATUS = {
 _OUT_OF_MEMORY, _NO_LICENCE, _SIZE_LIMIT = 10001, 10009, 10010
 
 
-class Gurobi:
-    """The Gurobi optimizer, focused on feasible solutions as in the paper."""
+name = "gurobi"
 
-    name = "gurobi"
 
-    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
-        """Solve a model; see `Solver.solve`."""
-        began = time.monotonic()
-        try:
-            with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
-                variables = _load(model, milp)
-                if start is not None:
-                    variables.Start = start
-                for name, value in _parameters(limits).items():
-                    model.setParam(name, value)
-                model.setParam("TimeLimit", max(limits.seconds - (time.monotonic() - began), 0.01))
-                relay = _Relay(variables, watcher)
-                model.optimize(relay)
-                relay.error.raise_if_any()
-                return _result(model, variables)
-        except gp.GurobiError as error:
-            raise _translate(error, milp) from error
+def solve(milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
+    """Solve a model, with the focus on feasible solutions as in the paper; see `Solver.solve`."""
+    began = time.monotonic()
+    try:
+        with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
+            variables = _load(model, milp)
+            if start is not None:
+                variables.Start = start
+            for parameter, value in _parameters(limits).items():
+                model.setParam(parameter, value)
+            model.setParam("TimeLimit", limits.seconds_left(began))
+            kept = KeptError()
+            model.optimize(_callback(variables, watcher, kept))
+            kept.raise_if_any()
+            return _result(model, variables)
+    except gp.GurobiError as error:
+        raise _translate(error, milp) from error
 
 
 def _parameters(limits: Limits) -> dict[str, Any]:
@@ -79,36 +78,31 @@ def _load(model: Any, milp: Milp) -> Any:
     return variables
 
 
-class _Relay:
-    """Gurobi's callback. Gurobi ignores exceptions raised in it, so they are kept and raised afterwards."""
+def _callback(variables: Any, watcher: Watcher, error: KeptError) -> Callable[[Any, int], None]:
+    """Return a callback that passes reports to the watcher. Gurobi ignores exceptions in it, so they are kept."""
 
-    def __init__(self, variables: Any, watcher: Watcher) -> None:
-        self._variables, self._watcher = variables, watcher
-        self.error = KeptError()
+    def report(bound: float) -> None:
+        if abs(bound) < GRB.INFINITY:
+            watcher.bound(float(bound))
 
-    def __call__(self, model: Any, where: int) -> None:
-        with self.error:
-            self._handle(model, where)
-            if self._watcher.should_stop():
+    def callback(model: Any, where: int) -> None:
+        with error:
+            if where == GRB.Callback.MIPSOL:
+                watcher.incumbent(np.array(model.cbGetSolution(variables), dtype=float))
+                report(model.cbGet(GRB.Callback.MIPSOL_OBJBND))
+            elif where == GRB.Callback.MIP:
+                report(model.cbGet(GRB.Callback.MIP_OBJBND))
+            elif where == GRB.Callback.MIPNODE:
+                suggested = watcher.suggestion()
+                if suggested is not None:
+                    model.cbSetSolution(variables, suggested)
+                    model.cbUseSolution()
+            if watcher.should_stop():
                 model.terminate()
-        if self.error:
+        if error:
             model.terminate()
 
-    def _handle(self, model: Any, where: int) -> None:
-        if where == GRB.Callback.MIPSOL:
-            self._watcher.incumbent(np.array(model.cbGetSolution(self._variables), dtype=float))
-            self._report(model.cbGet(GRB.Callback.MIPSOL_OBJBND))
-        elif where == GRB.Callback.MIP:
-            self._report(model.cbGet(GRB.Callback.MIP_OBJBND))
-        elif where == GRB.Callback.MIPNODE:
-            suggested = self._watcher.suggestion()
-            if suggested is not None:
-                model.cbSetSolution(self._variables, suggested)
-                model.cbUseSolution()
-
-    def _report(self, bound: float) -> None:
-        if abs(bound) < GRB.INFINITY:
-            self._watcher.bound(float(bound))
+    return callback
 
 
 def _result(model: Any, variables: Any) -> SolveResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import highspy
@@ -24,29 +25,27 @@ _STATUS = {
 }
 
 
-class Highs:
-    """The HiGHS branch-and-cut solver."""
+name = "highs"
 
-    name = "highs"
 
-    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
-        """Solve a model; see `Solver.solve`."""
-        began = time.monotonic()
-        highs = highspy.Highs()
-        use_threads(limits.threads)
-        for option, value in _options(limits).items():
-            highs.setOptionValue(option, value)
-        _pass_model(highs, milp)
-        if start is not None:
-            solution = highspy.HighsSolution()
-            solution.col_value = list(start)
-            highs.setSolution(solution)
-        callbacks = _Callbacks(highs, watcher)
-        left = limits.seconds - (time.monotonic() - began)
-        highs.setOptionValue("time_limit", max(left, 0.01))
-        highs.run()
-        callbacks.error.raise_if_any()
-        return _result(highs)
+def solve(milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
+    """Solve a model; see `Solver.solve`."""
+    began = time.monotonic()
+    highs = highspy.Highs()
+    use_threads(limits.threads)
+    for option, value in _options(limits).items():
+        highs.setOptionValue(option, value)
+    _pass_model(highs, milp)
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = list(start)
+        highs.setSolution(solution)
+    error = KeptError()
+    _subscribe(highs, watcher, error)
+    highs.setOptionValue("time_limit", limits.seconds_left(began))
+    highs.run()
+    error.raise_if_any()
+    return _result(highs)
 
 
 def _options(limits: Limits) -> dict[str, Any]:
@@ -88,44 +87,39 @@ def _pass_model(highs: Any, milp: Milp) -> None:
         raise SolverFailed("HiGHS rejected the model.")
 
 
-class _Callbacks:
-    """Translates HiGHS callbacks for the watcher. An exception in a callback would crash HiGHS, so it is kept here."""
+def _subscribe(highs: Any, watcher: Watcher, error: KeptError) -> None:
+    """Pass the reports of HiGHS to the watcher. An exception in a callback would crash HiGHS, so it is kept."""
 
-    def __init__(self, highs: Any, watcher: Watcher) -> None:
-        self._watcher = watcher
-        self.error = KeptError()
-        self._bound = -math.inf
-        highs.cbMipImprovingSolution += self._guard(self._improving)
-        highs.cbMipInterrupt += self._guard(self._mip_interrupt)
-        highs.cbSimplexInterrupt += self._guard(self._interrupt)
-        highs.cbMipUserSolution += self._guard(self._user_solution)
+    def improved(event: Any) -> None:
+        watcher.incumbent(np.array(event.data_out.mip_solution, dtype=float))
 
-    def _guard(self, handler: Any) -> Any:
-        def guarded(event: Any) -> None:
-            with self.error:
-                handler(event)
-
-        return guarded
-
-    def _improving(self, event: Any) -> None:
-        self._watcher.incumbent(np.array(event.data_out.mip_solution, dtype=float))
-
-    def _mip_interrupt(self, event: Any) -> None:
-        # The logging callback is not called when output is off. This one gets the bound as well.
-        bound = float(event.data_out.mip_dual_bound)
-        if math.isfinite(bound) and bound > self._bound:
-            self._bound = bound
-            self._watcher.bound(bound)
-        self._interrupt(event)
-
-    def _interrupt(self, event: Any) -> None:
-        if self.error or self._watcher.should_stop():
+    def interrupt(event: Any) -> None:
+        if error or watcher.should_stop():
             event.interrupt()
 
-    def _user_solution(self, event: Any) -> None:
-        suggested = self._watcher.suggestion()
+    def progressed(event: Any) -> None:
+        interrupt(event)
+        # The logging callback is not called when output is off. This one gets the bound as well.
+        bound = float(event.data_out.mip_dual_bound)
+        if math.isfinite(bound):
+            watcher.bound(bound)
+
+    def suggest(event: Any) -> None:
+        suggested = watcher.suggestion()
         if suggested is not None:
             event.data_in.setSolution(suggested)
+
+    def guarded(handler: Callable[[Any], None]) -> Callable[[Any], None]:
+        def guard(event: Any) -> None:
+            with error:
+                handler(event)
+
+        return guard
+
+    highs.cbMipImprovingSolution += guarded(improved)
+    highs.cbMipInterrupt += guarded(progressed)
+    highs.cbSimplexInterrupt += guarded(interrupt)
+    highs.cbMipUserSolution += guarded(suggest)
 
 
 def _result(highs: Any) -> SolveResult:

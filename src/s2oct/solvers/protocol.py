@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem, SolverUnavailable
@@ -30,6 +31,10 @@ class Limits:
     threads: int = 1
     seed: int = 0
 
+    def seconds_left(self, began: float) -> float:
+        """Return the seconds left, always some, for a solve that began at a time of ``time.monotonic``."""
+        return max(self.seconds - (time.monotonic() - began), 0.01)
+
 
 @dataclass(frozen=True, eq=False)
 class SolveResult:
@@ -41,43 +46,27 @@ class SolveResult:
     dual_bound: float
 
 
-class Watcher(Protocol):
-    """Receives updates of a running solve, in the solver's thread. It must be quick; its errors end the solve."""
+class Watcher:
+    """Receives updates of a running solve, in the solver's thread. This one ignores them and lets the solver run.
+
+    Its methods must be quick; their errors end the solve.
+    """
 
     def incumbent(self, x: FloatArray) -> None:
-        """A new best solution was found."""
+        """Receive a new best solution."""
 
     def bound(self, value: float) -> None:
-        """The solver claims that no solution costs less."""
+        """Receive the solver's claim that no solution costs less."""
 
     def should_stop(self) -> bool:
-        """Whether the solve is no longer needed."""
-
-    def interrupted(self) -> None:
-        """The solver was interrupted, and not because of `should_stop`: it caught Ctrl-C itself."""
-
-    def suggestion(self) -> FloatArray | None:
-        """A complete solution found elsewhere that the solver may not know yet."""
-
-
-class Unwatched:
-    """A watcher that ignores everything and lets the solver run."""
-
-    def incumbent(self, x: FloatArray) -> None:
-        """Ignore."""
-
-    def bound(self, value: float) -> None:
-        """Ignore."""
-
-    def should_stop(self) -> bool:
-        """Never."""
+        """Return whether the solve is no longer needed."""
         return False
 
     def interrupted(self) -> None:
-        """Ignore."""
+        """Learn that the solver was interrupted, and not because of `should_stop`: it caught Ctrl-C itself."""
 
     def suggestion(self) -> FloatArray | None:
-        """None."""
+        """Return a complete solution found elsewhere that the solver may not know yet."""
         return None
 
 
@@ -108,7 +97,7 @@ class KeptError:
 
 
 class Solver(Protocol):
-    """A backend: solves a model within limits, from a complete start vector."""
+    """A backend, which is a module of this package: solves a model within limits, from a complete start vector."""
 
     name: str
 
@@ -116,21 +105,19 @@ class Solver(Protocol):
         """Minimise; keep the time limit; stop soon after ``watcher.should_stop()`` turns true."""
 
 
-SOLVERS = {
-    "highs": ("s2oct.solvers.highs", "Highs", "pip install highspy"),
-    "scip": ("s2oct.solvers.scip", "Scip", "pip install pyscipopt"),
-    "gurobi": ("s2oct.solvers.gurobi", "Gurobi", "pip install gurobipy"),
-}
-"""Module and class of each solver, imported only when needed, and the command that installs its package."""
+SOLVERS = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
+"""The solvers, each with its package. The module of a solver has its name and is imported only when needed."""
 
 
 def load_solver(name: str) -> Solver:
     """The backend of that name. If its package is missing, the error says how to install it."""
     if name not in SOLVERS:
         raise InvalidProblem(f"Expected a solver among {sorted(SOLVERS)} or None, got {name!r}.")
-    module, class_name, remedy = SOLVERS[name]
     try:
-        solver: Solver = getattr(import_module(module), class_name)()
+        module: Any = import_module(f"s2oct.solvers.{name}")
     except ImportError as error:
-        raise SolverUnavailable(f"Solver {name!r} is not installed ({error}). Install it with: {remedy}") from error
+        raise SolverUnavailable(
+            f"Solver {name!r} is not installed ({error}). Install it with: pip install {SOLVERS[name]}"
+        ) from error
+    solver: Solver = module
     return solver

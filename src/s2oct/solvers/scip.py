@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyscipopt import SCIP_EVENTTYPE, Eventhdlr, Heur, Model
+from pyscipopt import SCIP_EVENTTYPE, Heur, Model
 from pyscipopt.scip import PY_SCIP_HEURTIMING, PY_SCIP_RESULT
 
 from s2oct.arrays import FloatArray
@@ -28,24 +30,23 @@ _STATUS = {
 _POLL_SECONDS = 0.05
 
 
-class Scip:
-    """The SCIP branch-and-cut solver."""
+name = "scip"
 
-    name = "scip"
 
-    def solve(self, milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
-        """Solve a model; see `Solver.solve`."""
-        began = time.monotonic()
-        model, variables = _read_model(milp)
-        model.setParams(_parameters(limits))
-        if start is not None:
-            _add_start(model, variables, start)
-        relay = _Relay(model, variables, watcher)
-        model.setParam("limits/time", min(max(limits.seconds - (time.monotonic() - began), 0.01), 1e20))
-        with relay:
-            model.optimizeNogil()
-        relay.error.raise_if_any()
-        return _result(model, variables)
+def solve(milp: Milp, *, limits: Limits, watcher: Watcher, start: FloatArray | None = None) -> SolveResult:
+    """Solve a model; see `Solver.solve`."""
+    began = time.monotonic()
+    model, variables = _read_model(milp)
+    model.setParams(_parameters(limits))
+    if start is not None:
+        _add_start(model, variables, start)
+    error = KeptError()
+    _subscribe(model, variables, watcher, error)
+    model.setParam("limits/time", min(limits.seconds_left(began), 1e20))
+    with _stopped_by(watcher, model, error):
+        model.optimizeNogil()
+    error.raise_if_any()
+    return _result(model, variables)
 
 
 def _parameters(limits: Limits) -> dict[str, Any]:
@@ -85,82 +86,67 @@ def _add_start(model: Any, variables: list[Any], start: FloatArray) -> None:
         model.addSol(solution)
 
 
-class _Relay:
-    """Passes incumbents and bounds to the watcher, and the watcher's request to stop to SCIP."""
+def _subscribe(model: Any, variables: list[Any], watcher: Watcher, error: KeptError) -> None:
+    """Pass SCIP's incumbents and bounds to the watcher, and the watcher's suggestions to SCIP."""
 
-    def __init__(self, model: Any, variables: list[Any], watcher: Watcher) -> None:
-        self._model, self._variables, self._watcher = model, variables, watcher
-        self.error = KeptError()
-        self._over = threading.Event()
-        self._poller = threading.Thread(target=self._poll, name="s2oct-scip-poller", daemon=True)
-        model.includeEventhdlr(_Events(self), "s2oct", "reports to s2oct")
-        model.includeHeur(
-            _Suggestions(self), "s2oct", "solutions found by s2oct", "Y", priority=10**6, freq=1,
-            timingmask=PY_SCIP_HEURTIMING.BEFORENODE,
-        )  # fmt: skip
+    def improved(model: Any, event: Any) -> None:
+        with error:
+            watcher.incumbent(_values(model, model.getBestSol(), variables))
+        progressed(model, event)
 
-    def __enter__(self) -> None:
-        self._poller.start()
+    def progressed(model: Any, event: Any) -> None:
+        with error:
+            bound = float(model.getDualbound())
+            if abs(bound) < model.infinity():
+                watcher.bound(bound)
 
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._poller.join()
-
-    def _poll(self) -> None:
-        """Poll the watcher: SCIP can work for seconds between two events, too long for a prompt stop."""
-        while not self._over.wait(_POLL_SECONDS):
-            with self.error:
-                if self._watcher.should_stop():
-                    self._model.interruptSolve()
-            if self.error:
-                self._model.interruptSolve()
-
-    def improved(self) -> None:
-        with self.error:
-            best = self._model.getBestSol()
-            self._watcher.incumbent(_values(self._model, best, self._variables))
-            self.progressed()
-
-    def progressed(self) -> None:
-        with self.error:
-            bound = float(self._model.getDualbound())
-            if abs(bound) < self._model.infinity():
-                self._watcher.bound(bound)
-
-    def suggest(self, heuristic: Any) -> bool:
-        with self.error:
-            suggested = self._watcher.suggestion()
-            if suggested is not None:
-                # In the original variables: presolving replaces some of them by sums of others.
-                solution = self._model.createOrigSol(heuristic)
-                for variable, value in zip(self._variables, suggested.tolist(), strict=True):
-                    self._model.setSolVal(solution, variable, value)
-                return bool(self._model.trySol(solution, printreason=False))
-        return False
-
-
-class _Events(Eventhdlr):  # type: ignore[misc]
-    def __init__(self, relay: _Relay) -> None:
-        self._relay = relay
-
-    def eventinit(self) -> None:
-        self.model.catchEvent(SCIP_EVENTTYPE.BESTSOLFOUND, self)
-        self.model.catchEvent(SCIP_EVENTTYPE.NODESOLVED, self)
-
-    def eventexec(self, event: Any) -> None:
-        if event.getType() == SCIP_EVENTTYPE.BESTSOLFOUND:
-            self._relay.improved()
-        else:
-            self._relay.progressed()
+    model.attachEventHandlerCallback(improved, [SCIP_EVENTTYPE.BESTSOLFOUND], name="improved")
+    model.attachEventHandlerCallback(progressed, [SCIP_EVENTTYPE.NODESOLVED], name="progressed")
+    model.includeHeur(
+        _Suggestions(variables, watcher, error), "s2oct", "solutions found by s2oct", "Y", priority=10**6, freq=1,
+        timingmask=PY_SCIP_HEURTIMING.BEFORENODE,
+    )  # fmt: skip
 
 
 class _Suggestions(Heur):  # type: ignore[misc]
-    def __init__(self, relay: _Relay) -> None:
-        self._relay = relay
+    """A heuristic that tries the watcher's suggestions."""
+
+    def __init__(self, variables: list[Any], watcher: Watcher, error: KeptError) -> None:
+        self._variables, self._watcher, self._error = variables, watcher, error
 
     def heurexec(self, heurtiming: Any, nodeinfeasible: bool) -> dict[str, Any]:
-        found = self._relay.suggest(self)
-        return {"result": PY_SCIP_RESULT.FOUNDSOL if found else PY_SCIP_RESULT.DIDNOTRUN}
+        with self._error:
+            suggested = self._watcher.suggestion()
+            if suggested is not None:
+                # In the original variables: presolving replaces some of them by sums of others.
+                solution = self.model.createOrigSol(self)
+                for variable, value in zip(self._variables, suggested.tolist(), strict=True):
+                    self.model.setSolVal(solution, variable, value)
+                if self.model.trySol(solution, printreason=False):
+                    return {"result": PY_SCIP_RESULT.FOUNDSOL}
+        return {"result": PY_SCIP_RESULT.DIDNOTRUN}
+
+
+@contextmanager
+def _stopped_by(watcher: Watcher, model: Any, error: KeptError) -> Iterator[None]:
+    """Poll the watcher in a thread: SCIP can work for seconds between two events, too long for a prompt stop."""
+    over = threading.Event()
+
+    def poll() -> None:
+        while not over.wait(_POLL_SECONDS):
+            with error:
+                if watcher.should_stop():
+                    model.interruptSolve()
+            if error:
+                model.interruptSolve()
+
+    poller = threading.Thread(target=poll, name="s2oct-scip-poller", daemon=True)
+    poller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        poller.join()
 
 
 def _values(model: Any, solution: Any, variables: list[Any]) -> FloatArray:

@@ -64,7 +64,7 @@ def solve_in_worker(
     return job.result()
 
 
-class _Job:
+class _Job(Watcher):
     """One running solve. It is the solver's watcher: it passes reports on and remembers the best of them."""
 
     def __init__(self, solver: Solver, milp: Milp, limits: Limits, watcher: Watcher, start: FloatArray | None) -> None:
@@ -136,8 +136,8 @@ class _Job:
                 self.watcher.incumbent(x)
 
     def bound(self, value: float) -> None:
-        if not self.abandoned:
-            self.best_bound = max(self.best_bound, value)
+        if not self.abandoned and value > self.best_bound:
+            self.best_bound = value
             with self._passed_on():
                 self.watcher.bound(value)
 
