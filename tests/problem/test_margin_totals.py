@@ -182,7 +182,6 @@ REFUSED = {
         {"totals": BOTH, "domains": [("region", np.array([*REGION[:-2], None, np.nan], dtype=object))]},
         ("'region'", 2),
     ),
-    "too few domains": ({"totals": BOTH, "domains": [("", REGION[1:])]}, (14, 15)),
     "margins that disagree": (
         {"totals": [{"n": {**NORTH, "b": 2, "c": 1}, "s": SOUTH}, BY_SEX], "domains": [("region", REGION), ("", SEX)]},
         ("'c'", 5, "'region'", 4, 2),

@@ -21,7 +21,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
-from s2oct.problem.labels import UNLABELED, Labels, distinct_values, marks_missing, read_labels, refuse_unusable_classes
+from s2oct.problem.labels import Labels, distinct_values, marks_missing, read_labels, refuse_unusable_classes
 from s2oct.problem.targets import Margin, Targets
 from s2oct.wording import brief, listed, plural
 
@@ -182,11 +182,9 @@ def stated_totals(
     if y is not None and is_to_estimate(given):
         classes = read_labels(y).classes.tolist()
     name = "population_totals" if of_all else "totals"
-    known = [_Known(margin, distinct_values(values), classes) for margin, values in domains]
-    tables = [
-        _read_form(form, name, part)
-        for form, part in zip(_one_for_each(given, name, domains), known or [_Known("", None, classes)], strict=True)
-    ]
+    readers = [_FormReader(name, margin, distinct_values(values), classes) for margin, values in domains]
+    forms = zip(readers or [_FormReader(name, "", None, classes)], _one_for_each(given, name, domains), strict=True)
+    tables = [reader.read(form) for reader, form in forms]
     return StatedTotals(tuple(tables), of_all, bool(as_shares))
 
 
@@ -335,132 +333,56 @@ def read_divisions(domains: Domains, labels: Labels, *, needs_all: bool) -> list
     """Give every row the index of its domain, for each margin; labeled rows need one only if all rows are counted."""
     if not domains:
         return [Division("", [WHOLE], np.zeros(len(labels.codes), dtype=np.int64))]
-    return [_divide(name, values, labels, needs_all=needs_all) for name, values in domains]
+    return [_divide(name, values.tolist(), labels, needs_all=needs_all) for name, values in domains]
 
 
-def _divide(name: str, values: ObjectArray, labels: Labels, *, needs_all: bool) -> Division:
-    if len(values) != len(labels.codes):
-        raise InvalidProblem(f"Expected one domain per row, got {len(values)} domains for {len(labels.codes)} rows.")
-    cells = values.tolist()
-    missing = np.fromiter((marks_missing(cell) for cell in cells), dtype=bool, count=len(cells))
-    needed = missing if needs_all else missing & (labels.codes == UNLABELED)
-    if needed.any():
-        which = plural(int(needed.sum()), "row" if needs_all else "unlabeled row")
-        of_margin = f" of {brief(name)}" if name else ""
-        verb = "has" if needed.sum() == 1 else "have"
-        raise InvalidProblem(f"{which} {verb} no domain{of_margin}: give each of them one, or leave them out.")
-    found = _sorted({cell for cell, is_missing in zip(cells, missing, strict=True) if not is_missing})
-    place = {domain: code for code, domain in enumerate(found)}
-    codes = [_NO_DOMAIN if is_missing else place[cell] for cell, is_missing in zip(cells, missing, strict=True)]
-    return Division(name, found, np.array(codes, dtype=np.int64))
-
-
-def _sorted(domains: set[Any]) -> list[Any]:
+def _divide(name: str, values: list[Any], labels: Labels, *, needs_all: bool) -> Division:
+    distinct = {domain for domain in values if not marks_missing(domain)}
     try:
-        return sorted(domains)
+        found = sorted(distinct)
     except TypeError:
-        return sorted(domains, key=lambda domain: (type(domain).__name__, text_of(domain)))
-
-
-class _Total(NamedTuple):
-    """Bounds on a number of rows, the number or its estimate (NaN if unknown), and its standard error."""
-
-    low: float
-    high: float
-    value: float
-    se: float
-
-    @property
-    def is_exact(self) -> bool:
-        return self.low == self.high
-
-
-@dataclass(frozen=True)
-class _Base:
-    """The rows of one domain that its totals divide.
-
-    Attributes
-    ----------
-    stated : StatedTotals
-        What the totals count, and whether they are shares.
-    where : str
-        The domain in messages, with a blank before it; empty for the whole table.
-    rows : float
-        How many rows there are, each counted with its weight.
-    is_weighted : bool
-        Whether rows have weights; without any, counts are whole numbers.
-    """
-
-    stated: StatedTotals
-    where: str
-    rows: float
-    is_weighted: bool
-
-    @property
-    def as_shares(self) -> bool:
-        return self.stated.as_shares
-
-    @property
-    def most(self) -> float:
-        """The largest total: all rows, or the share 1."""
-        return 1.0 if self.as_shares else self.rows
-
-    @property
-    def which(self) -> str:
-        if self.where:
-            return "all its rows" if self.stated.of_all else "its unlabeled rows"
-        return "all rows" if self.stated.of_all else "the unlabeled rows"
-
-    @property
-    def slack(self) -> float:
-        """What rounding errors may add to a sum over the rows; always less than a row without weights."""
-        return _AGREE * self.rows if self.is_weighted else min(_AGREE * self.rows, 0.25)
-
-    @property
-    def can_miscount(self) -> bool:
-        """Whether totals that do not fit may count other rows: those of all rows, or more rows than a fold has."""
-        return not self.as_shares and not self.is_weighted and not self.where
-
-    def expected(self, label: Any) -> str:
-        """The beginning of a refusal."""
-        what, of = ("share", f"of {self.which}") if self.as_shares else ("total", self.which)
-        return f"Expected a {what} of class {brief(label)}{self.where} between 0 and {_number_text(self.most)} ({of})"
+        found = sorted(distinct, key=lambda domain: (type(domain).__name__, text_of(domain)))
+    place = {domain: code for code, domain in enumerate(found)}
+    codes = np.array([place.get(domain, _NO_DOMAIN) for domain in values], dtype=np.int64)
+    is_missing = (codes == _NO_DOMAIN) & (needs_all | ~labels.is_labeled)
+    if is_missing.any():
+        which = plural(int(is_missing.sum()), "row" if needs_all else "unlabeled row")
+        of_margin = f" of {brief(name)}" if name else ""
+        verb = "has" if is_missing.sum() == 1 else "have"
+        raise InvalidProblem(f"{which} {verb} no domain{of_margin}: give each of them one, or leave them out.")
+    return Division(name, found, codes)
 
 
 def _margin(
     cells: Cells, division: Division, labels: Labels, sizes: FloatArray, stated: StatedTotals, is_weighted: bool
 ) -> Margin:
     """Bounds on the unlabeled rows of each class in each domain that has any."""
-    classes = labels.classes.tolist()
-    everywhere = np.ones(len(labels.codes), dtype=bool)
-    unlabeled = division.sizes(sizes, ~labels.is_labeled)
-    in_all = division.sizes(sizes, everywhere) if stated.of_all else unlabeled
-    has_unlabeled = division.sizes(np.ones(len(sizes)), ~labels.is_labeled) > 0
-    labeled = np.zeros((len(division.domains), len(classes)))
+    classes, is_unlabeled = labels.classes.tolist(), ~labels.is_labeled
+    unlabeled = division.sizes(sizes, is_unlabeled)
+    rows, labeled = unlabeled, np.zeros((len(division.domains), len(classes)))
     if stated.of_all:
+        rows = division.sizes(sizes, np.ones(len(sizes), dtype=bool))
         labeled = np.column_stack([division.sizes(sizes, labels.codes == k) for k in range(len(classes))])
+    has_unlabeled = division.sizes(np.ones(len(sizes)), is_unlabeled) > 0
     given = _matched(cells, division, stated.name, has_unlabeled)
     # Small totals of one domain may be estimates below 1; those of all domains are shares.
-    are_shares = _look_like_shares(total for entries in given for total in entries.values())
+    look_like_shares = not stated.as_shares and _look_like_shares(
+        total for entries in given for total in entries.values()
+    )
     totals = np.zeros((4, len(given), len(classes)))
-    for k, (domain, entries) in enumerate(zip(division.domains, given, strict=True)):
+    for k, (name, entries) in enumerate(zip(division.domains, given, strict=True)):
         if not entries:
             continue  # All its rows are labeled, so nothing is left to know.
-        where = "" if division.is_whole else f" in domain {brief(domain)}"
-        base = _Base(stated, where, float(in_all[k]), is_weighted)
-        if are_shares:
-            _refuse_unmarked_shares(entries, base)
-        own = dict(zip(classes, labeled[k].tolist(), strict=True))
-        entries = {label: _in_rows(total, float(unlabeled[k]), own[label]) for label, total in entries.items()}
-        known = _domain_totals(entries, classes, base)
-        if stated.of_all:
-            known = _less_labeled(known, own, float(unlabeled[k]), base)
-        totals[:, k] = np.array(known).T
+        where = "" if division.is_whole else f" in domain {brief(name)}"
+        domain = _Domain(stated, where, classes, float(rows[k]), float(unlabeled[k]), labeled[k], is_weighted)
+        if look_like_shares:
+            domain.refuse_shares(entries)
+        totals[:, k] = domain.count(entries)
     # If every row is labeled, all domains stay: a margin needs at least one.
     kept = has_unlabeled if has_unlabeled.any() else np.ones(len(given), dtype=bool)
     domains = np.empty(len(division.domains), dtype=object)
     domains[:] = division.domains
-    codes = (np.cumsum(kept) - 1)[division.codes[~labels.is_labeled]]
+    codes = (np.cumsum(kept) - 1)[division.codes[is_unlabeled]]
     return Margin(division.name, domains[kept], codes.astype(np.int64), *totals[:, kept])
 
 
@@ -473,22 +395,25 @@ def _matched(cells: Cells, division: Division, name: str, has_unlabeled: BoolArr
     for place, domain in enumerate(division.domains):
         places.setdefault((type(domain), domain), []).append(place)
         places.setdefault(text_of(domain), []).append(place)
-    entries: dict[int, dict[Any, Any]] = {}
+    entries: list[dict[Any, Any]] = [{} for _ in division.domains]
     for domain, given in cells.items():
         found = places.get((type(domain), domain)) or places.get(text_of(domain), [])
         if len(found) != 1:
             _refuse_positive(domain, given, division, name)
-        elif found[0] in entries:
+        elif entries[found[0]]:
             raise InvalidProblem(f"Domain {brief(domain)} has {name} twice: keep one of them.")
         else:
             entries[found[0]] = given
-    unnamed = [d for k, d in enumerate(division.domains) if has_unlabeled[k] and not entries.get(k)]
+    unnamed = [
+        brief(d)
+        for d, known, needs in zip(division.domains, entries, has_unlabeled, strict=True)
+        if needs > bool(known)
+    ]
     if unnamed:
-        shown = [brief(domain) for domain in unnamed[:_MOST_NAMED]]
-        more = len(unnamed) - len(shown)
-        which = f"{', '.join(shown)} and {more} more" if more else listed(shown)
+        more = len(unnamed) - _MOST_NAMED
+        which = f"{', '.join(unnamed[:_MOST_NAMED])} and {more} more" if more > 0 else listed(unnamed)
         raise InvalidProblem(f"Expected {name} for every domain of the unlabeled rows, got none for {which}.")
-    return [entries.get(k, {}) for k in range(len(division.domains))]
+    return entries
 
 
 def _refuse_positive(domain: Any, given: dict[Any, Any], division: Division, name: str) -> None:
@@ -505,187 +430,229 @@ def _refuse_positive(domain: Any, given: dict[Any, Any], division: Division, nam
         )
 
 
-def _in_rows(given: Any, unlabeled: float, labeled: float) -> Any:
-    """Turn a share that the fit estimated into rows; bounds are open for a total that is still to be estimated.
+@dataclass(frozen=True, eq=False)
+class _Domain:
+    """The rows of one domain, which its totals divide among the classes.
 
-    The fit aims at its estimate: within the interval of an `Estimate`, guide and tree would follow the biased labels.
+    A counted total has four numbers: lower and upper bound in rows, its value (NaN if unknown) and its standard error.
+
+    Attributes
+    ----------
+    stated : StatedTotals
+        What the totals count, and whether they are shares.
+    where : str
+        The domain in messages, with a blank before it; empty for the whole table.
+    classes : list
+        The class labels.
+    rows : float
+        Rows that the totals divide, each counted with its weight.
+    unlabeled : float
+        The unlabeled ones among them.
+    labeled : ndarray of shape (n_classes,)
+        Labeled rows of each class that the totals include: 0 unless they count all rows.
+    is_weighted : bool
+        Whether rows have weights; without any, counts are whole numbers.
     """
-    if is_to_estimate(given):
-        return (None, None)
-    if not isinstance(given, EstimatedShare):
-        return given
-    rows = given.value * unlabeled + labeled
-    return _Total(rows, rows, rows, given.se * unlabeled)
 
+    stated: StatedTotals
+    where: str
+    classes: list[Any]
+    rows: float
+    unlabeled: float
+    labeled: FloatArray
+    is_weighted: bool
 
-def _domain_totals(given: Mapping[Any, Any], classes: list[Any], base: _Base) -> list[_Total]:
-    """One total for each class: those given, and what follows for the others."""
-    _refuse_unmarked_percentages(given, base)
-    known = {classes.index(label): _read_total(label, total, base) for label, total in given.items()}
-    missing = [index for index in range(len(classes)) if index not in known]
-    _refuse_impossible_sums(list(known.values()), given, base, is_complete=not missing)
-    if (base.as_shares or any(isinstance(total, _Total) for total in given.values())) and not base.is_weighted:
-        known = _in_whole_rows(known, base)
-    rest = _Total(0.0, base.rows, math.nan, 0.0)
-    if len(missing) == 1:
-        low, high = (
-            min(max(base.rows - sum(ends), 0.0), base.rows)
-            for ends in ([total.high for total in known.values()], [total.low for total in known.values()])
-        )
-        errors = (total.se for total in known.values())
-        rest = _Total(low, high, low, math.hypot(*errors)) if low == high else _Total(low, high, math.nan, 0.0)
-    return [known.get(index, rest) for index in range(len(classes))]
+    @property
+    def _as_shares(self) -> bool:
+        return self.stated.as_shares
 
+    @property
+    def _most(self) -> float:
+        """The largest total: all rows, or the share 1."""
+        return 1.0 if self._as_shares else self.rows
 
-def _in_whole_rows(known: dict[int, _Total], base: _Base) -> dict[int, _Total]:
-    """Shares that are known exactly as whole numbers of rows; together with the rest they add up to all rows."""
-    exact = [index for index, total in known.items() if total.is_exact]
-    parts = [known[index].value for index in exact]
-    rest = max(base.rows - sum(parts), 0.0)
-    rounded = largest_remainder(np.array([*parts, rest]), round(base.rows))[:-1].astype(float).tolist()
-    return known | {i: _Total(n, n, n, known[i].se) for i, n in zip(exact, rounded, strict=True)}
+    @property
+    def _unit(self) -> float:
+        """Rows that a total of 1 stands for."""
+        return self.rows if self._as_shares else 1.0
 
+    @property
+    def _slack(self) -> float:
+        """What rounding errors may add to a sum over the rows; always less than a row without weights."""
+        return _AGREE * self.rows if self.is_weighted else min(_AGREE * self.rows, 0.25)
 
-def _refuse_impossible_sums(known: list[_Total], given: Mapping[Any, Any], base: _Base, *, is_complete: bool) -> None:
-    """Refuse totals that cannot add up to the rows of their domain."""
-    low, high = sum(total.low for total in known), sum(total.high for total in known)
-    unit = base.rows if base.as_shares and base.rows else 1.0
-    noun = "shares" if base.as_shares else base.stated.name
-    rows = f"{_number_text(base.most)}{base.where} ({base.which})"
-    shown = brief(dict(given), _LONGEST_SHOWN)
-    is_above, is_below = low > base.rows + base.slack, is_complete and high < base.rows - base.slack
-    if not is_above and not is_below:
-        return
-    in_all = f"{_number_text((low if is_above else high) / unit)} in all"
-    if all(total.is_exact for total in known):
-        are_percent = not base.as_shares and is_complete and abs(low - 100) < 0.5
-        cure = Remedy.SAY_PERCENTAGES if are_percent else Remedy.COUNT_ROWS
-        cures = (cure,) if are_percent or base.can_miscount else ()
-        raise InvalidTable(f"Expected {noun} that add up to {rows}, got {shown}, {in_all}", *cures)
-    end, most = ("lower", "most") if is_above else ("upper", "least")
-    raise InvalidProblem(f"Expected {noun} whose {end} bounds add up to at {most} {rows}, got {shown}, {in_all}.")
+    @property
+    def _which(self) -> str:
+        if self.stated.of_all:
+            return "all its rows" if self.where else "all rows"
+        return "its unlabeled rows" if self.where else "the unlabeled rows"
 
+    @property
+    def _recount(self) -> tuple[Remedy, ...]:
+        """The remedy if totals that do not fit may count other rows: those of all rows, or more than a fold has."""
+        return () if self._as_shares or self.is_weighted or self.where else (Remedy.COUNT_ROWS,)
 
-def _less_labeled(known: list[_Total], own: Mapping[Any, float], unlabeled: float, base: _Base) -> list[_Total]:
-    """Totals of the unlabeled rows from those of all rows; ``own`` are the labeled rows of each class."""
-    for (label, n_own), total in zip(own.items(), known, strict=True):
-        if total.high < n_own - base.slack:
-            raise _beyond(label, total.high, base, f"at least {_number_text(n_own)} (its labeled rows)")
-    for (label, n_own), total in zip(own.items(), known, strict=True):
-        if total.low > n_own + unlabeled + base.slack:
-            most = _number_text(n_own + unlabeled)
-            raise _beyond(label, total.low, base, f"at most {most} (its labeled and all unlabeled rows)")
-    left = [_reduced(total, n_own, unlabeled) for total, n_own in zip(known, own.values(), strict=True)]
-    low, high = sum(total.low for total in left), sum(total.high for total in left)
-    if low > unlabeled + base.slack or high < unlabeled - base.slack:
-        got = f"at least {_number_text(low)}" if low > unlabeled else f"at most {_number_text(high)}"
-        raise InvalidProblem(
-            f"There are {_number_text(unlabeled)} unlabeled rows{base.where}, but population_totals leave {got} after "
-            "the labeled rows are subtracted."
-        )
-    return left
+    def count(self, given: Mapping[Any, Any]) -> FloatArray:
+        """Count the totals of all classes, those given and what follows for the others, shape (4, n_classes)."""
+        self._refuse_percentages(given)
+        places = [self.classes.index(label) for label in given]
+        known = np.array([self._read(label, total) for label, total in given.items()], dtype=float).T
+        missing = [k for k in range(len(self.classes)) if k not in places]
+        self._refuse_impossible_sums(known, given, is_complete=not missing)
+        has_shares = self._as_shares or any(isinstance(total, EstimatedShare) for total in given.values())
+        if has_shares and not self.is_weighted:
+            self._round_to_rows(known)
+        counted = np.tile([[0.0], [self.rows], [math.nan], [0.0]], len(self.classes))
+        counted[:, places] = known
+        if len(missing) == 1:
+            low, high = (
+                min(max(self.rows - sum(ends), 0.0), self.rows) for ends in (known[1].tolist(), known[0].tolist())
+            )
+            is_exact = low == high
+            counted[:, missing[0]] = (
+                low,
+                high,
+                low if is_exact else math.nan,
+                math.hypot(*known[3]) if is_exact else 0.0,
+            )
+        return self._without_labeled(counted) if self.stated.of_all else counted
 
+    def _round_to_rows(self, known: FloatArray) -> None:
+        """Make exact totals whole numbers of rows, which add up to all rows together with the rest."""
+        exact = np.flatnonzero(known[0] == known[1])
+        rest = max(self.rows - sum(known[2, exact].tolist()), 0.0)
+        known[:3, exact] = largest_remainder(np.array([*known[2, exact], rest]), round(self.rows))[:-1]
 
-def _beyond(label: Any, number: float, base: _Base, expected: str) -> InvalidProblem:
-    return InvalidProblem(
-        f"Expected a population total of class {brief(label)}{base.where} of {expected}, got {_number_text(number)}."
-    )
+    def _refuse_impossible_sums(self, known: FloatArray, given: Mapping[Any, Any], *, is_complete: bool) -> None:
+        """Refuse totals that cannot add up to the rows of their domain."""
+        low, high = known[:2].sum(axis=1).tolist()
+        is_above, is_below = low > self.rows + self._slack, is_complete and high < self.rows - self._slack
+        if not is_above and not is_below:
+            return
+        noun = "shares" if self._as_shares else self.stated.name
+        rows = f"{_number_text(self._most)}{self.where} ({self._which})"
+        in_all = _number_text((low if is_above else high) / (self._unit or 1.0))
+        got = f"got {brief(dict(given), _LONGEST_SHOWN)}, {in_all} in all"
+        if (known[0] == known[1]).all():
+            are_percent = not self._as_shares and is_complete and abs(low - 100) < 0.5
+            cures = (Remedy.SAY_PERCENTAGES,) if are_percent else self._recount
+            raise InvalidTable(f"Expected {noun} that add up to {rows}, {got}", *cures)
+        end, most = ("lower", "most") if is_above else ("upper", "least")
+        raise InvalidProblem(f"Expected {noun} whose {end} bounds add up to at {most} {rows}, {got}.")
 
+    def _without_labeled(self, counted: FloatArray) -> FloatArray:
+        """Totals of the unlabeled rows from those of all rows."""
+        most = self.labeled + self.unlabeled
+        for is_wrong, got, limit, what in (
+            (counted[1] < self.labeled - self._slack, counted[1], self.labeled, "at least {} (its labeled rows)"),
+            (counted[0] > most + self._slack, counted[0], most, "at most {} (its labeled and all unlabeled rows)"),
+        ):
+            for k in np.flatnonzero(is_wrong).tolist():
+                raise InvalidProblem(
+                    f"Expected a population total of class {brief(self.classes[k])}{self.where} of "
+                    f"{what.format(_number_text(limit[k]))}, got {_number_text(got[k])}."
+                )
+        left = np.vstack([np.clip(counted[:3] - self.labeled, 0.0, self.unlabeled), counted[3]])
+        low, high = left[:2].sum(axis=1).tolist()
+        if low > self.unlabeled + self._slack or high < self.unlabeled - self._slack:
+            remain = f"at least {_number_text(low)}" if low > self.unlabeled else f"at most {_number_text(high)}"
+            raise InvalidProblem(
+                f"There are {_number_text(self.unlabeled)} unlabeled rows{self.where}, but population_totals leave "
+                f"{remain} after the labeled rows are subtracted."
+            )
+        return left
 
-def _reduced(total: _Total, labeled: float, unlabeled: float) -> _Total:
-    low, high, value = (min(max(number - labeled, 0.0), unlabeled) for number in total[:3])
-    return _Total(low, high, math.nan if math.isnan(total.value) else value, total.se)
+    def _read(self, label: Any, given: Any) -> tuple[float, float, float, float]:
+        """Count the total of one class: a number, a pair of bounds or an estimate, in rows or as a share."""
+        if isinstance(given, EstimatedShare):
+            # The fit aims at its estimate: within its interval, guide and tree would follow the biased labels.
+            rows = given.value * self.unlabeled + float(self.labeled[self.classes.index(label)])
+            return rows, rows, rows, given.se * self.unlabeled
+        if isinstance(given, Estimate):
+            return self._read_estimate(label, given)
+        if is_to_estimate(given):
+            given = (None, None)
+        if isinstance(given, (tuple, list)) and len(given) == 2:
+            return self._read_bounds(label, given)
+        if not is_number(given) or (isinstance(given, int) and math.isinf(_float(given))):
+            raise InvalidProblem(f"{self._expected(label)}, got {brief(given)}.")
+        number = _float(given)
+        self._refuse_fraction(number, given, label)
+        self._refuse_outside(number, _number_text(number), label)
+        rows = min(number, self._most) * self._unit
+        return rows, rows, rows, 0.0
 
+    def _read_bounds(self, label: Any, given: Sequence[Any]) -> tuple[float, float, float, float]:
+        """None leaves a bound open; what exceeds the rows is cut off."""
+        low, high = (default if end is None else end for end, default in zip(given, (0.0, self._most), strict=True))
+        if not (is_number(low) and is_number(high)) or not _float(low) <= _float(high):
+            raise InvalidProblem(
+                f"Expected an interval (low, high) for class {brief(label)}{self.where}, two numbers in ascending "
+                f"order, got {brief(given)}."
+            )
+        self._refuse_outside(_float(low), brief(given), label)
+        if self._as_shares:
+            self._refuse_outside(_float(high), brief(given), label)
+        low, high = (min(_float(end), self._most) * self._unit for end in (low, high))
+        if low == high:
+            self._refuse_fraction(low, given, label)
+            return low, high, low, 0.0
+        if self._as_shares and not self.is_weighted:
+            # Outwards, so that whole numbers that add up to the rows remain within the bounds.
+            low, high = math.floor(low + _ALMOST_WHOLE), math.ceil(high - _ALMOST_WHOLE)
+        return low, high, math.nan, 0.0
 
-# A single total: a number, bounds or an estimate.
+    def _read_estimate(self, label: Any, given: Estimate) -> tuple[float, float, float, float]:
+        """Cut the 95 % interval to what is possible."""
+        low, high = (end * self._unit for end in given.interval)
+        is_large_share = self._as_shares and given.value > 1 + _AGREE
+        if high < 0 or low > self.rows + self._slack or is_large_share:
+            raise InvalidTable(f"{self._expected(label)}, got {brief(given)}", *self._if_percentage(given.value))
+        low, high, value = (min(max(n, 0.0), self.rows) for n in (low, high, given.value * self._unit))
+        return low, high, value, float(given.se) * self._unit
 
+    def _expected(self, label: Any) -> str:
+        """The beginning of a refusal."""
+        what, of = ("share", "of ") if self._as_shares else ("total", "")
+        most = f"{_number_text(self._most)} ({of}{self._which})"
+        return f"Expected a {what} of class {brief(label)}{self.where} between 0 and {most}"
 
-def _read_total(label: Any, given: Any, base: _Base) -> _Total:
-    """Read the total of one class: a number, a pair of bounds or an `Estimate`, in rows or as a share."""
-    if isinstance(given, _Total):
-        return given
-    if isinstance(given, Estimate):
-        return _read_estimate(label, given, base)
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        return _read_bounds(label, given, base)
-    if not is_number(given) or (isinstance(given, int) and math.isinf(_float(given))):
-        raise InvalidProblem(f"{base.expected(label)}, got {brief(given)}.")
-    number = _float(given)
-    _refuse_fraction(number, given, label, base)
-    _refuse_outside(number, _number_text(number), label, base)
-    rows = min(number, base.most) * (base.rows if base.as_shares else 1.0)
-    return _Total(rows, rows, rows, 0.0)
-
-
-def _read_bounds(label: Any, given: Sequence[Any], base: _Base) -> _Total:
-    """Bounds; None leaves one open, and what exceeds the rows is cut off."""
-    low, high = (open_end if end is None else end for end, open_end in zip(given, (0.0, base.most), strict=True))
-    if not (is_number(low) and is_number(high)) or not _float(low) <= _float(high):
-        raise InvalidProblem(
-            f"Expected an interval (low, high) for class {brief(label)}{base.where}, two numbers in ascending order, "
-            f"got {brief(given)}."
-        )
-    _refuse_outside(_float(low), brief(given), label, base)
-    if base.as_shares:
-        _refuse_outside(_float(high), brief(given), label, base)
-    low, high = min(_float(low), base.most), min(_float(high), base.most)
-    if base.as_shares:
-        low, high = low * base.rows, high * base.rows
-    if low == high:
-        _refuse_fraction(low, given, label, base)
-        return _Total(low, high, low, 0.0)
-    if base.as_shares and not base.is_weighted:
-        # Outwards, so that whole numbers that add up to the rows remain within the bounds.
-        low, high = math.floor(low + _ALMOST_WHOLE), math.ceil(high - _ALMOST_WHOLE)
-    return _Total(float(low), float(high), math.nan, 0.0)
-
-
-def _read_estimate(label: Any, given: Estimate, base: _Base) -> _Total:
-    """The 95 % interval, cut to what is possible."""
-    unit = base.rows if base.as_shares else 1.0
-    low, high = (end * unit for end in given.interval)
-    if high < 0 or low > base.rows + base.slack:
-        cures = (Remedy.DIVIDE_PERCENTAGES,) if base.as_shares and 1 < given.value <= 100 else ()
-        raise InvalidTable(f"{base.expected(label)}, got {brief(given)}", *cures)
-    if base.as_shares and given.value > 1:
-        _refuse_outside(float(given.value), brief(given), label, base)
-    low, high, value = (min(max(number, 0.0), base.rows) for number in (low, high, given.value * unit))
-    return _Total(low, high, value, float(given.se) * unit)
-
-
-def _refuse_fraction(number: float, given: Any, label: Any, base: _Base) -> None:
-    """Refuse an exact count that no number of rows can meet."""
-    if not base.is_weighted and not base.as_shares and not number.is_integer():
-        raise InvalidTable(
-            f"{base.expected(label)}, a whole number, got {brief(given)}", Remedy.MULTIPLY_SHARES, Remedy.SAY_SHARES
-        )
-
-
-def _refuse_outside(number: float, shown: str, label: Any, base: _Base) -> None:
-    if not 0 <= number <= base.most + (_AGREE if base.as_shares else base.slack):
-        cures = (Remedy.DIVIDE_PERCENTAGES,) if base.as_shares and 1 < number <= 100 else ()
-        if number > base.most and base.can_miscount:
-            cures = (Remedy.COUNT_ROWS,)
-        raise InvalidTable(f"{base.expected(label)}, got {shown}", *cures)
-
-
-def _refuse_unmarked_shares(given: Mapping[Any, Any], base: _Base) -> None:
-    """Refuse totals that look like shares although ``as_shares`` is false."""
-    for label, total in given.items():
-        if _look_like_shares([total]) and not base.as_shares and base.rows >= 2:
-            kind = "" if base.is_weighted or not is_number(total) else ", a whole number"
+    def _refuse_fraction(self, number: float, given: Any, label: Any) -> None:
+        """Refuse an exact count that no number of rows can meet."""
+        if not self.is_weighted and not self._as_shares and not number.is_integer():
             raise InvalidTable(
-                f"{base.expected(label)}{kind}, got {brief(total)}", Remedy.MULTIPLY_SHARES, Remedy.SAY_SHARES
+                f"{self._expected(label)}, a whole number, got {brief(given)}",
+                Remedy.MULTIPLY_SHARES,
+                Remedy.SAY_SHARES,
             )
 
+    def _refuse_outside(self, number: float, shown: str, label: Any) -> None:
+        if not 0 <= number <= self._most + (_AGREE if self._as_shares else self._slack):
+            cures = self._recount if number > self._most else ()
+            raise InvalidTable(f"{self._expected(label)}, got {shown}", *cures, *self._if_percentage(number))
 
-def _refuse_unmarked_percentages(given: Mapping[Any, Any], base: _Base) -> None:
-    """Refuse numbers that add up to 100 where there are fewer rows."""
-    found = {label: _float(total) for label, total in given.items() if is_number(total)}
-    found = {label: number for label, number in found.items() if math.isfinite(number)}
-    if not base.as_shares and len(found) > 1 and abs(sum(found.values()) - 100) < 0.5 and base.rows < 99:
-        label = max(found, key=lambda label: found[label])
-        raise InvalidTable(f"{base.expected(label)}, got {_number_text(found[label])}", Remedy.SAY_PERCENTAGES)
+    def _if_percentage(self, number: float) -> tuple[Remedy, ...]:
+        """The remedy if a share is probably a percentage."""
+        return (Remedy.DIVIDE_PERCENTAGES,) if self._as_shares and 1 < number <= 100 else ()
+
+    def refuse_shares(self, given: Mapping[Any, Any]) -> None:
+        """Refuse totals that look like shares but are not marked as such."""
+        for label, total in given.items():
+            if _look_like_shares([total]) and self.rows >= 2:
+                kind = "" if self.is_weighted or not is_number(total) else ", a whole number"
+                raise InvalidTable(
+                    f"{self._expected(label)}{kind}, got {brief(total)}", Remedy.MULTIPLY_SHARES, Remedy.SAY_SHARES
+                )
+
+    def _refuse_percentages(self, given: Mapping[Any, Any]) -> None:
+        """Refuse numbers that add up to 100 where there are fewer rows."""
+        found = {
+            _float(total): label for label, total in given.items() if is_number(total) and math.isfinite(_float(total))
+        }
+        if not self._as_shares and len(found) > 1 and abs(sum(found) - 100) < 0.5 and self.rows < 99:
+            raise InvalidTable(
+                f"{self._expected(found[max(found)])}, got {_number_text(max(found))}", Remedy.SAY_PERCENTAGES
+            )
 
 
 def _look_like_shares(totals: Iterable[Any]) -> bool:
@@ -703,7 +670,7 @@ def _numbers_in(given: Any) -> list[float]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; booleans are none."""
+    """Whether a value is a real number; booleans are not."""
     return isinstance(value, (numbers.Real, Decimal)) and not isinstance(value, (bool, np.bool_))
 
 
@@ -720,30 +687,6 @@ def _number_text(number: float) -> str:
 
 
 # Forms: mappings, series and tables as domains and classes with their totals.
-
-
-class _Known(NamedTuple):
-    """What forms are recognised by: the name of the margin, its domains (None: the whole table), and the classes."""
-
-    margin: str
-    domains: Sequence[Any] | None
-    classes: Sequence[Any]
-
-
-class _Table(NamedTuple):
-    """Columns of any frame, and its index if it has one: names of rows, or row numbers."""
-
-    columns: dict[Any, list[Any]]
-    row_names: list[Any] | None = None
-    row_numbers: list[Any] | None = None
-
-
-class _Reading(NamedTuple):
-    """Which columns of a long table hold domains (None: the whole table), classes and totals."""
-
-    domain: Any
-    label: Any
-    totals: tuple[Any, ...]
 
 
 def text_of(value: Any) -> str:
@@ -777,42 +720,218 @@ def _one_for_each(given: Any, name: str, domains: Domains) -> Sequence[Any]:
     return list(given)
 
 
-def _read_form(given: Any, name: str, known: _Known) -> Cells:
-    """The totals of each class in each domain of one margin, or of the whole table."""
-    is_whole = known.domains is None
-    if is_to_estimate(given):
-        return {domain: dict.fromkeys(known.classes, ESTIMATE) for domain in known.domains or [WHOLE]}
-    table, entries = _table_of(given), mapping_of(given)
-    if table is None and not is_whole and entries and all(isinstance(key, tuple) and len(key) == 2 for key in entries):
-        first, second = zip(*entries, strict=True)
-        table = _Table({"first": list(first), "second": list(second), "value": list(entries.values())})
-    if table is not None:
-        cells = _cells_of_table(table, name, known)
-        if not is_whole:
-            return cells
-        entries = next(iter(cells.values()))
-    if not entries or (is_whole and any(mapping_of(value) is not None for value in entries.values())):
-        raise _unknown_form(given, name, is_whole=is_whole, has_domains=bool(entries))
-    if is_whole:
-        return {WHOLE: entries}
-    found: Cells = {}
-    for domain, part in entries.items():
-        inner = dict.fromkeys(known.classes, ESTIMATE) if is_to_estimate(part) else mapping_of(part)
-        if not inner:
-            raise _unknown_form(given, name, is_whole=False, has_domains=True)
-        found[domain] = inner
-    return found
+class _Table(NamedTuple):
+    """Columns of any frame, and the index of a pandas frame: names of its rows, or only their numbers."""
+
+    columns: dict[Any, list[Any]]
+    row_names: list[Any] | None = None
+    has_only_numbers: bool = True
 
 
-def _unknown_form(given: Any, name: str, *, is_whole: bool, has_domains: bool) -> InvalidProblem:
-    if is_whole and has_domains:
-        return InvalidTable(f"The {name} are by domain, but no domains were passed", Remedy.PASS_DOMAINS)
-    if is_whole:
-        return InvalidProblem(f"Expected {name} to map classes to counts, as in {{'A': 120}}, got {brief(given)}.")
-    return InvalidProblem(
-        f"Expected {name} to map domains to the counts of classes, as in {{'north': {{'A': 120}}}}, because rows have "
-        f"domains, got {brief(given)}."
-    )
+Reading = tuple[Any, Any, tuple[Any, ...]]
+"""Columns of a long table: domains (None: the whole table), classes, and one or two for the totals."""
+
+
+@dataclass(frozen=True)
+class _FormReader:
+    """Finds domains and classes in a form of totals by those that the rows have.
+
+    Attributes
+    ----------
+    name : str
+        The parameter that has the totals.
+    margin : str
+        The name of the margin; empty if it has none.
+    domains : list or None
+        Its domains; None for the whole table.
+    classes : list
+        The classes.
+    """
+
+    name: str
+    margin: str
+    domains: list[Any] | None
+    classes: list[Any]
+
+    def read(self, given: Any) -> Cells:
+        """The totals of each class in each domain."""
+        if is_to_estimate(given):
+            return {domain: dict.fromkeys(self.classes, ESTIMATE) for domain in self.domains or [WHOLE]}
+        is_whole = self.domains is None
+        table, entries = _table_of(given), mapping_of(given)
+        if table is None and not is_whole and entries and all(isinstance(k, tuple) and len(k) == 2 for k in entries):
+            first, second = zip(*entries, strict=True)
+            table = _Table({"first": list(first), "second": list(second), "value": list(entries.values())})
+        if table is not None:
+            cells = self._read_table(table)
+            if not is_whole:
+                return cells
+            entries = cells[WHOLE]
+        if not entries or (is_whole and any(mapping_of(value) is not None for value in entries.values())):
+            raise self._unknown_form(given, has_domains=bool(entries))
+        if is_whole:
+            return {WHOLE: entries}
+        found: Cells = {}
+        for domain, part in entries.items():
+            inner = dict.fromkeys(self.classes, ESTIMATE) if is_to_estimate(part) else mapping_of(part)
+            if not inner:
+                raise self._unknown_form(given, has_domains=True)
+            found[domain] = inner
+        return found
+
+    def _unknown_form(self, given: Any, *, has_domains: bool) -> InvalidProblem:
+        if self.domains is None and has_domains:
+            return InvalidTable(f"The {self.name} are by domain, but no domains were passed", Remedy.PASS_DOMAINS)
+        expected = "classes to counts, as in {'A': 120}"
+        if self.domains is not None:
+            expected = "domains to the counts of classes, as in {'north': {'A': 120}}, because rows have domains"
+        return InvalidProblem(f"Expected {self.name} to map {expected}, got {brief(given)}.")
+
+    def _read_table(self, table: _Table) -> Cells:
+        """Totals of a wide table, with a column for each class, or of a long one, with a row for each class."""
+        if any(_is_among(column, self.classes) for column in table.columns):
+            return self._read_wide(table)
+        columns = table.columns
+        if self.domains is None and table.row_names is not None and not table.has_only_numbers:
+            columns = {"": table.row_names, **columns}
+        reading = self._best_reading(columns)
+        if reading is not None:
+            return self._read_long(columns, *reading)
+        if self.domains is not None:  # its classes may have no label
+            return self._read_wide(table)
+        raise InvalidTable(
+            f"Expected a table of {self.name} with a column of the classes {self.classes[:10]} and a column of counts, "
+            f"got the columns {list(columns)[:10]}",
+            Remedy.PASS_DOMAINS,
+        )
+
+    def _read_wide(self, table: _Table) -> Cells:
+        column, domains = self._domain_column(table)
+        self._refuse_odd_keys(domains, "domain")
+        for domain in _repeated([text_of(domain) for domain in domains]):
+            raise InvalidProblem(f"Domain {brief(domain)} has two rows in the table of {self.name}: keep one of them.")
+        cells: Cells = {domain: {} for domain in domains}
+        for label, totals in table.columns.items():
+            if column is None or label != column:
+                for domain, total in zip(domains, totals, strict=True):
+                    if not marks_missing(total):
+                        cells[domain][self._as_class(label)] = total
+        return cells
+
+    def _domain_column(self, table: _Table) -> tuple[Any, list[Any]]:
+        """The column of a wide table that holds the domains, None for its index; and the domains."""
+        if self.domains is None:
+            n_rows = len(next(iter(table.columns.values()), []))
+            if n_rows != 1:
+                raise InvalidTable(
+                    f"The table of {self.name} has {n_rows} rows, but no domains were passed for them",
+                    Remedy.PASS_DOMAINS,
+                )
+            return None, [WHOLE]
+        if table.row_names is not None and not table.has_only_numbers and _share_among(table.row_names, self.domains):
+            return None, table.row_names
+        others = {column: values for column, values in table.columns.items() if not _is_among(column, self.classes)}
+        if others:
+            known = self.domains
+            # The column named like the margin, or with its domains, or at least with something other than numbers.
+            column = max(
+                others,
+                key=lambda column: (
+                    self.margin != "" and str(column) == self.margin,
+                    _share_among(others[column], known) > 0,
+                    not all(map(is_number, others[column])),
+                ),
+            )
+            return column, others[column]
+        if table.row_names is not None:
+            return None, table.row_names
+        raise InvalidProblem(
+            f"The table of {self.name} needs a column of domains next to those of the classes; its columns are "
+            f"{list(table.columns)[:10]}."
+        )
+
+    def _read_long(self, columns: dict[Any, list[Any]], domain: Any, label: Any, totals: tuple[Any, ...]) -> Cells:
+        keys = _keys(columns, domain, label)
+        for where, what in _repeated([(text_of(where), text_of(what)) for where, what in keys]):
+            in_domain = "" if domain is None else f" in domain {brief(where)}"
+            raise InvalidProblem(
+                f"Class {brief(what)}{in_domain} has two rows in the table of {self.name}: keep one of them."
+            )
+        self._refuse_odd_keys([what for _, what in keys], "class")
+        self._refuse_odd_keys([where for where, _ in keys], "domain")
+        is_estimate = len(totals) == 2 and str(totals[1]).strip().lower() == "se"
+        cells: Cells = {}
+        for (where, what), *parts in zip(keys, *(columns[column] for column in totals), strict=True):
+            entries = cells.setdefault(where, {})
+            if all(marks_missing(part) for part in parts):
+                continue
+            total: Any = parts[0]
+            if is_estimate and not marks_missing(parts[1]):
+                total = Estimate(*parts)
+            elif len(parts) == 2 and not is_estimate:
+                total = tuple(None if marks_missing(part) else part for part in parts)
+            entries[self._as_class(what)] = total
+        return cells
+
+    def _best_reading(self, columns: dict[Any, list[Any]]) -> Reading | None:
+        """The reading whose columns hold known domains and classes; None if there is none."""
+        worth = {reading: self._worth(columns, *reading) for reading in self._readings(columns)}
+        most = max(worth.values(), default=0.0)
+        best = [reading for reading, value in worth.items() if value == most > 0]
+        if len(best) > 1:
+            raise InvalidProblem(
+                f"The columns {list(columns)} of {self.name} can be read in {len(best)} ways as domains, classes and "
+                "counts: pass a mapping of domains to mappings of classes to counts."
+            )
+        return best[0] if best else None
+
+    def _readings(self, columns: dict[Any, list[Any]]) -> Iterator[Reading]:
+        """All ways to read the columns: one total, or low and high, or a total and its standard error named se."""
+        by_name = {str(column).strip().lower(): column for column in columns}
+        ends = tuple(by_name[end] for end in ("low", "high") if end in by_name)
+        bounds = ends if len(ends) == 2 else ()
+        errors = (by_name["se"],) if "se" in by_name and not bounds else ()
+        rest = [column for column in columns if column not in bounds + errors]
+        n_keys = 2 if self.domains else 1
+        if len(rest) == n_keys + (not bounds):
+            for chosen in permutations(rest):
+                keys, total = chosen[:n_keys], chosen[n_keys:]
+                yield keys[0] if n_keys == 2 else None, keys[-1], bounds or (*total, *errors)
+
+    def _worth(self, columns: dict[Any, list[Any]], domain: Any, label: Any, totals: tuple[Any, ...]) -> float:
+        """How well a reading fits: by shares of known domains and classes, and totals that are numbers; 0 if not."""
+        labels = _share_among(columns[label], self.classes)
+        domains = 1.0 if domain is None else _share_among(columns[domain], self.domains or ())
+        if not labels or not domains:
+            return 0.0
+        are_totals = all(
+            is_number(total)
+            or isinstance(total, (Estimate, tuple, list))
+            or marks_missing(total)
+            or is_to_estimate(total)
+            for column in totals
+            for total in columns[column]
+        )
+        is_named = domain is not None and self.margin != "" and str(domain) == self.margin
+        keys = [(text_of(where), text_of(what)) for where, what in _keys(columns, domain, label)]
+        return labels + domains + 4.0 * are_totals + 2.0 * is_named + 3.0 * (not _repeated(keys))
+
+    def _as_class(self, value: Any) -> Any:
+        """The known class that a column name or an entry stands for: files hold text, whatever the labels are."""
+        if value in self.classes:
+            return value
+        twins = [label for label in self.classes if text_of(label) == text_of(value)]
+        if len(twins) == 1:
+            return twins[0]
+        are_whole = all(isinstance(label, int) and not isinstance(label, bool) for label in self.classes)
+        return (
+            int(value) if are_whole and self.classes and isinstance(value, str) and value.strip().isdecimal() else value
+        )
+
+    def _refuse_odd_keys(self, keys: Sequence[Any], kind: str) -> None:
+        for key in keys:
+            if marks_missing(key) or type(key).__hash__ is None:
+                raise InvalidProblem(f"Expected a {kind} in each row of the table of {self.name}, got {brief(key)}.")
 
 
 def _table_of(given: Any) -> _Table | None:
@@ -825,192 +944,40 @@ def _table_of(given: Any) -> _Table | None:
     if hasattr(given, "column_names") and hasattr(given, "to_pydict"):
         return _Table(given.to_pydict())
     if _are_records(given):
-        keys = list(dict.fromkeys(key for record in given for key in record))
-        return _Table({key: [record.get(key) for record in given] for key in keys})
+        names = dict.fromkeys(name for record in given for name in record)
+        return _Table({name: [record.get(name) for record in given] for name in names})
     if not (hasattr(given, "index") or hasattr(given, "get_column")) or not hasattr(given, "columns"):
         return None
     _refuse_repeated_classes(list(given.columns))
-    columns = {
-        name: list(column.to_list() if hasattr(column, "to_list") else column)
-        for name, column in ((name, given[name]) for name in given.columns)
-    }
+    columns = {name: given[name].to_list() for name in given.columns}
     if not hasattr(given, "index"):
         return _Table(columns)
-    index = given.index.tolist()
-    return _Table(columns, row_numbers=index) if type(given.index).__name__ == "RangeIndex" else _Table(columns, index)
+    return _Table(columns, given.index.tolist(), type(given.index).__name__ == "RangeIndex")
 
 
 def _are_records(given: Any) -> bool:
-    """Whether this is a list of rows, each a mapping of column names to cells."""
+    """Whether this is a list of rows, each a mapping of column names to totals, domains and classes."""
     return (
         isinstance(given, (list, tuple))
         and len(given) > 0
         and all(isinstance(row, Mapping) for row in given)
-        and not any(isinstance(cell, Mapping) or hasattr(cell, "items") for row in given for cell in row.values())
+        and not any(isinstance(entry, Mapping) or hasattr(entry, "items") for row in given for entry in row.values())
     )
 
 
-def _cells_of_table(table: _Table, name: str, known: _Known) -> Cells:
-    """Totals of a wide table, with a column for each class, or of a long one, with a row for each class."""
-    if any(_is_among(column, known.classes) for column in table.columns):
-        return _wide_cells(table, name, known)
-    if known.domains is None and table.row_names is not None:
-        table = _Table({"": table.row_names, **table.columns})
-    reading = _long_reading(table, name, known)
-    if reading is not None:
-        return _long_cells(table, name, reading, known.classes)
-    if known.domains is not None:  # its classes may have no label
-        return _wide_cells(table, name, known)
-    raise InvalidTable(
-        f"Expected a table of {name} with a column of the classes {list(known.classes[:10])} and a column of counts, "
-        f"got the columns {list(table.columns)[:10]}",
-        Remedy.PASS_DOMAINS,
-    )
-
-
-def _wide_cells(table: _Table, name: str, known: _Known) -> Cells:
-    column, domains = _domain_column(table, name, known)
-    _refuse_odd_keys(domains, name, "domain")
-    for domain in _repeated([text_of(domain) for domain in domains]):
-        raise InvalidProblem(f"Domain {brief(domain)} has two rows in the table of {name}: keep one of them.")
-    cells: Cells = {domain: {} for domain in domains}
-    for label, values in table.columns.items():
-        if column is None or label != column:
-            for domain, value in zip(domains, values, strict=True):
-                if not marks_missing(value):
-                    cells[domain][_as_class(label, known.classes)] = value
-    return cells
-
-
-def _domain_column(table: _Table, name: str, known: _Known) -> tuple[Any, list[Any]]:
-    """The column of a wide table that holds the domains, None for its index; and the domains."""
-    if known.domains is None:
-        n_rows = len(next(iter(table.columns.values()), []))
-        if n_rows != 1:
-            raise InvalidTable(
-                f"The table of {name} has {n_rows} rows, but no domains were passed for them", Remedy.PASS_DOMAINS
-            )
-        return None, [WHOLE]
-    if table.row_names is not None and _share_among(table.row_names, known.domains) > 0:
-        return None, table.row_names
-    others = {column: cells for column, cells in table.columns.items() if not _is_among(column, known.classes)}
-    if others:
-        # The column with the name of the margin, or with its domains, or at least with something other than numbers.
-        column = max(
-            others,
-            key=lambda column: (
-                known.margin != "" and str(column) == known.margin,
-                _share_among(others[column], known.domains or ()) > 0,
-                not all(is_number(cell) for cell in others[column]),
-            ),
-        )
-        return column, others[column]
-    index = table.row_names if table.row_names is not None else table.row_numbers
-    if index is not None:
-        return None, index
-    raise InvalidProblem(
-        f"The table of {name} has no column of domains beside the classes; its columns are {list(table.columns)[:10]}."
-    )
-
-
-def _long_cells(table: _Table, name: str, reading: _Reading, classes: Sequence[Any]) -> Cells:
-    for domain, label in _repeated(_keys(table, reading)):
-        where = f" in domain {brief(domain)}" if reading.domain is not None else ""
-        raise InvalidProblem(f"Class {brief(label)}{where} has two rows in the table of {name}: keep one of them.")
-    labels = table.columns[reading.label]
-    domains = [WHOLE] * len(labels) if reading.domain is None else table.columns[reading.domain]
-    _refuse_odd_keys(labels, name, "class")
-    _refuse_odd_keys(domains, name, "domain")
-    totals = [table.columns[column] for column in reading.totals]
-    is_estimate = len(reading.totals) == 2 and str(reading.totals[1]).strip().lower() == "se"
-    cells: Cells = {}
-    for domain, label, *parts in zip(domains, labels, *totals, strict=True):
-        entries = cells.setdefault(domain, {})
-        if not all(marks_missing(part) for part in parts):
-            entries[_as_class(label, classes)] = _joined(parts, is_estimate=is_estimate)
-    return cells
-
-
-def _joined(parts: list[Any], *, is_estimate: bool) -> Any:
-    if is_estimate:
-        return parts[0] if marks_missing(parts[1]) else Estimate(parts[0], parts[1])
-    open_ends = tuple(None if marks_missing(part) else part for part in parts)
-    return open_ends if len(parts) == 2 else parts[0]
-
-
-def _long_reading(table: _Table, name: str, known: _Known) -> _Reading | None:
-    """The reading whose columns hold known domains and classes; None if there is none."""
-    worth = {reading: _worth(table, reading, known) for reading in _readings(table, has_domains=bool(known.domains))}
-    most = max(worth.values(), default=0.0)
-    best = [reading for reading, value in worth.items() if value == most > 0]
-    if len(best) > 1:
-        raise InvalidProblem(
-            f"The columns {list(table.columns)} of {name} can be read in {len(best)} ways as domains, classes and "
-            "counts: pass a mapping of domains to mappings of classes to counts."
-        )
-    return best[0] if best else None
-
-
-def _readings(table: _Table, *, has_domains: bool) -> Iterator[_Reading]:
-    """All ways to read the columns: one total, or low and high, or a total and its standard error named se."""
-    by_name = {str(column).strip().lower(): column for column in table.columns}
-    n_keys = 2 if has_domains else 1
-    bounds = tuple(by_name[end] for end in ("low", "high") if end in by_name)
-    errors = tuple(by_name[end] for end in ("se",) if end in by_name and len(bounds) < 2)
-    rest = [column for column in table.columns if column not in (bounds if len(bounds) == 2 else errors)]
-    if len(bounds) == 2 and len(rest) == n_keys:
-        for keys in permutations(rest):
-            yield _Reading(keys[0] if has_domains else None, keys[-1], bounds)
-    elif len(bounds) < 2 and len(rest) == n_keys + 1:
-        for *others, total in permutations(rest):
-            yield _Reading(others[0] if has_domains else None, others[-1], (total, *errors))
-
-
-def _worth(table: _Table, reading: _Reading, known: _Known) -> float:
-    """How well a reading fits, 0 if it cannot be: shares of known domains and classes, and totals that are numbers."""
-    labels = _share_among(table.columns[reading.label], known.classes)
-    domains = 1.0 if reading.domain is None else _share_among(table.columns[reading.domain], known.domains or ())
-    if not labels or not domains:
-        return 0.0
-    cells = [cell for column in reading.totals for cell in table.columns[column]]
-    are_totals = all(
-        is_number(cell) or isinstance(cell, (Estimate, tuple, list)) or marks_missing(cell) or is_to_estimate(cell)
-        for cell in cells
-    )
-    is_named = reading.domain is not None and known.margin != "" and str(reading.domain) == known.margin
-    return labels + domains + 4.0 * are_totals + 2.0 * is_named + 3.0 * (not _repeated(_keys(table, reading)))
-
-
-def _keys(table: _Table, reading: _Reading) -> list[tuple[str, str]]:
-    labels = table.columns[reading.label]
-    domains = [WHOLE] * len(labels) if reading.domain is None else table.columns[reading.domain]
-    return [(text_of(domain), text_of(label)) for domain, label in zip(domains, labels, strict=True)]
-
-
-def _as_class(value: Any, classes: Sequence[Any]) -> Any:
-    """The known class that a column name or a cell stands for: files hold text, whatever the labels are."""
-    if value in classes:
-        return value
-    twins = [label for label in classes if text_of(label) == text_of(value)]
-    if len(twins) == 1:
-        return twins[0]
-    are_whole = all(isinstance(label, int) and not isinstance(label, bool) for label in classes)
-    return int(value) if are_whole and classes and isinstance(value, str) and value.strip().isdecimal() else value
+def _keys(columns: dict[Any, list[Any]], domain: Any, label: Any) -> list[tuple[Any, Any]]:
+    """The domain and the class of each row of a long table."""
+    labels = columns[label]
+    return list(zip([WHOLE] * len(labels) if domain is None else columns[domain], labels, strict=True))
 
 
 def _is_among(value: Any, known: Sequence[Any]) -> bool:
-    return text_of(value) in {text_of(one) for one in known}
+    return _share_among([value], known) > 0
 
 
 def _share_among(values: list[Any], known: Sequence[Any]) -> float:
     found, texts = {text_of(value) for value in values}, {text_of(one) for one in known}
     return len(found & texts) / max(len(found), 1)
-
-
-def _refuse_odd_keys(keys: Sequence[Any], name: str, kind: str) -> None:
-    for key in keys:
-        if marks_missing(key) or type(key).__hash__ is None:
-            raise InvalidProblem(f"Expected a {kind} in each row of the table of {name}, got {brief(key)}.")
 
 
 def _repeated(keys: Sequence[Any]) -> list[Any]:
