@@ -22,7 +22,7 @@ import numpy as np
 
 from s2oct.study.instances import GENERATED, TWO_CLASSES, DataSource, manifest
 from s2oct.study.methods import METHODS
-from s2oct.study.records import FitFacts, Plan, StudySettings, TaskRecord, read_store
+from s2oct.study.records import Fit, Plan, StudySettings, TaskRecord, open_store, read_store
 from s2oct.study.run import Run, run_local
 
 CLASSES = 3
@@ -69,8 +69,9 @@ def fit_all(options: argparse.Namespace) -> None:
         print(f"left out: {METHODS[name].needs}")
     sets = options.sets or sets_with_classes(source)
     plan = Plan(tuple(sets), options.draws, ("biased",), tuple(methods))
-    with Run(options.out, settings, plan, source) as run:
-        n_tasks = len(run.agenda.tasks)
+    with open_store(options.out, settings) as store:
+        run = Run(store, plan, source)
+        n_tasks = len(run.tasks)
         for number, record in enumerate(run.go(lambda jobs: run_local(jobs, n_workers=options.jobs, memory=0)), 1):
             print(f"{number}/{n_tasks}  {record.task}  {record.error or ''}", flush=True)
 
@@ -146,7 +147,7 @@ def sizes(records: dict[Draw, TaskRecord]) -> str:
     return f"{np.mean(widths):7.2f} {max(widths):5.2f} {np.mean([fit.n_terms for fit in trees]):5.1f}"
 
 
-def width(fit: FitFacts) -> float:
+def width(fit: Fit) -> float:
     """Mean features of a split of one tree."""
     return fit.n_terms / fit.n_splits
 
@@ -182,7 +183,7 @@ def show_sets(found: Found) -> None:
     print(f"\nMacro-F1 set by set\n{'set':24s} {'rows':>5s} " + " ".join(f"{name:>16s}" for name in found))
     for instance in (name for name in manifest() if any(name == of for fits in found.values() for of, _ in fits)):
         of_set = {name: [record for (of, _), record in fits.items() if of == instance] for name, fits in found.items()}
-        n_rows = next(records[0].draw.n_rows for records in of_set.values() if records)
+        n_rows = next(records[0].n_rows for records in of_set.values() if records)
         means = [
             np.mean([measured(record, "macro_f1") for record in records] or [np.nan]) for records in of_set.values()
         ]

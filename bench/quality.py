@@ -27,7 +27,7 @@ import numpy as np
 from s2oct.study.instances import DataSource, manifest
 from s2oct.study.measures import MEASURES, Confusion
 from s2oct.study.methods import METHODS
-from s2oct.study.records import Plan, StudySettings, TaskRecord, read_store
+from s2oct.study.records import Plan, StudySettings, TaskRecord, open_store, read_store
 from s2oct.study.run import Run, run_local
 
 DEFAULT = "s2oct-guided"
@@ -119,8 +119,9 @@ def fit_all(options: argparse.Namespace) -> None:
             print(f"left out: {METHODS[name].needs}")
     methods = [name for name in dict.fromkeys([CLOCK, *options.methods]) if METHODS[name].needs is None]
     plan = Plan(tuple(sets), options.draws, tuple(options.designs), tuple(methods))
-    with Run(options.out, settings, plan, DataSource(options.data, download=False)) as run:
-        n_tasks = len(run.agenda.tasks)
+    with open_store(options.out, settings) as store:
+        run = Run(store, plan, DataSource(options.data, download=False))
+        n_tasks = len(run.tasks)
         for number, record in enumerate(run.go(lambda jobs: run_local(jobs, n_workers=options.jobs, memory=0)), 1):
             print(f"{number}/{n_tasks}  {record.task}  {record.error or ''}", flush=True)
 
@@ -134,7 +135,7 @@ def read_row(record: TaskRecord) -> Row | None:
         print(f"failed: {record.task}: {record.error}")
         return None
     whole, unknown = record.fit.all_rows, record.fit.unlabeled_rows
-    known = Confusion(*(getattr(whole, count) - getattr(unknown, count) for count in ("tp", "fp", "fn", "tn")))
+    known = Confusion(tuple(map(tuple, np.subtract(whole.table, unknown.table).tolist())))
     parts = (("unlabeled", unknown), ("all", whole), ("labeled", known))
     claim = record.fit.certificate
     return Row(
@@ -142,7 +143,7 @@ def read_row(record: TaskRecord) -> Row | None:
         record.task.sample,
         record.task.design,
         record.task.method,
-        record.draw.n_labeled_a in (0, record.draw.n_labeled),
+        record.n_labeled_a in (0, record.n_labeled),
         record.fit.seconds,
         None if claim is None else claim.objective,
         claim is not None and claim.proved,

@@ -56,7 +56,6 @@ def test_every_method_separates_distant_clouds(name, draw):
     # OCT-H knows only the labeled rows, and scales the others by their own range in one variant.
     assert np.mean(outcome.codes == draw.data.codes) > 0.85
     assert (outcome.certificate is not None) == METHODS[name].is_tree
-    assert outcome.seconds > 0
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -15,20 +15,16 @@ from sklearn.metrics import f1_score, matthews_corrcoef
 
 from s2oct.errors import StudyError
 from s2oct.study import manifest, paper
-from s2oct.study.measures import ClassCounts, Confusion
+from s2oct.study.measures import Confusion
 from s2oct.study.methods import METHODS
 from s2oct.study.records import (
     FILE_NAME,
-    CertificateFacts,
-    DrawFacts,
-    FitFacts,
-    Missing,
+    Fit,
     Plan,
-    Provenance,
-    Store,
     StudySettings,
     Task,
     TaskRecord,
+    open_store,
 )
 from s2oct.study.report import write_study_report
 from s2oct.study.summary import variable_quantiles
@@ -46,40 +42,43 @@ PLAN = Plan(
 def made_up_record(task, rng, fails=False):
     """A record as a fit might have left it."""
     n_rows = 350 if task.instance == "ionosphere" else manifest()[task.instance].n_rows
-    confusions = [
-        Confusion(*map(int, rng.multinomial(n, (0.4, 0.1, 0.1, 0.4)))) for n in (n_rows, n_rows - n_rows // 10)
-    ]
-    proved = bool(rng.random() < 0.6)
-    claim = CertificateFacts(
-        objective=0.0 if proved else 1.0,
-        lower_bound=0.0,
-        feasible=True,
-        proved=proved,
-        settled=proved,
-        bound_source="made up",
-        seconds=float(rng.exponential()),
-        leaf_error=0.0,
-        xi=0.0,
-        n_errors=None,
-        guide_weight=None,
-        guide_cost=None,
-    )
-    fit = FitFacts(
-        seconds=claim.seconds + 0.1,
-        all_rows=confusions[0],
-        unlabeled_rows=confusions[1],
+    counts = [rng.multinomial(n, (0.4, 0.1, 0.1, 0.4)).tolist() for n in (n_rows, n_rows - n_rows // 10)]
+    proved, seconds = bool(rng.random() < 0.6), float(rng.exponential())
+    certificate = {"objective": 0.0 if proved else 1.0, "lower_bound": 0.0, "feasible": True}
+    certificate |= {"proved": proved, "settled": proved, "bound_source": "made up", "fit_seconds": seconds}
+    fit = Fit(
+        seconds=seconds + 0.1,
+        all_rows=confusion(counts[0]),
+        unlabeled_rows=confusion(counts[1]),
         digest="0",
         warnings=("<b>not</b> bold",) if task.method == "s2oct" else (),
-        certificate=claim if METHODS[task.method].is_tree else None,
+        n_splits=None,
+        n_terms=None,
+        **(certificate if METHODS[task.method].is_tree else {}),
     )
     return TaskRecord(
         task=task,
-        settings=SETTINGS,
-        draw=DrawFacts(n_rows, 4, n_rows // 10, 5, 40, "local file", "0"),
+        n_rows=n_rows,
+        n_features=4,
+        n_labeled=n_rows // 10,
+        n_labeled_a=5,
+        n_unlabeled_a=40,
+        origin="local file",
+        draw_digest="0",
         fit=None if fails else fit,
         error="MemoryError: <script>alert(1)</script>" if fails else None,
-        provenance=Provenance({"python": "3.11", "s2oct": "0.1.0"}, "Linux", "made up", 2, "2026-01-01T00:00:00+00:00"),
+        versions={"python": "3.11", "s2oct": "0.1.0"},
+        system="Linux",
+        processor="made up",
+        cores=2,
+        finished="2026-01-01T00:00:00+00:00",
     )
+
+
+def confusion(counts):
+    """Counts of true positives, false positives, false negatives and true negatives, as a table."""
+    tp, fp, fn, tn = counts
+    return Confusion(((tp, fn), (fp, tn)))
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +86,9 @@ def study(tmp_path_factory):
     """A study with a failed fit, an instance without data and a fit that was not run."""
     folder = tmp_path_factory.mktemp("study")
     rng = np.random.default_rng(0)
-    with Store(folder, SETTINGS) as store:
-        store.append(PLAN)
-        store.append(Missing("lupus", "lupus.tsv.gz is nowhere & nothing is downloaded."))
+    with open_store(folder, SETTINGS) as store:
+        missing = {"lupus": "lupus.tsv.gz is nowhere & nothing is downloaded."}
+        store.append(dataclasses.replace(PLAN, missing=missing))
         for instance in PLAN.instances[:-1]:
             for sample in range(2):
                 for design in PLAN.designs:
@@ -116,9 +115,9 @@ def table(study, name):
 
 def oracle(line, measure, rows):
     """A measure from two columns of labels, by scikit-learn or by counting."""
-    c = line["fit"][f"{rows}_rows"]
-    truth = np.repeat([1, 0, 1, 0], [c["tp"], c["fp"], c["fn"], c["tn"]])
-    said = np.repeat([1, 1, 0, 0], [c["tp"], c["fp"], c["fn"], c["tn"]])
+    (tp, fn), (fp, tn) = line["fit"][f"{rows}_rows"]["table"]
+    truth = np.repeat([1, 0, 1, 0], [tp, fp, fn, tn])
+    said = np.repeat([1, 1, 0, 0], [tp, fp, fn, tn])
     if measure == "mcc":
         return matthews_corrcoef(truth, said)
     if measure == "accuracy":
@@ -137,7 +136,7 @@ def test_differences_are_those_of_the_records(study, raw):
             other = fits.get((instance, sample, design, row["second"]))
             if design != row["design"] or method != row["first"] or other is None:
                 continue
-            both = line["fit"]["certificate"]["proved"] and other["fit"]["certificate"]["proved"]
+            both = line["fit"]["proved"] and other["fit"]["proved"]
             if row["draws"] == "all" or both:
                 values.append(oracle(line, row["measure"], row["rows"]) - oracle(other, row["measure"], row["rows"]))
         assert int(row["n"]) == len(values)
@@ -152,11 +151,11 @@ def test_shares_proved_and_their_times_are_those_of_the_records(study, raw):
     assert {row["method"] for row in rows} == {"octh", "octh-separate", "s2oct", "s2oct-guided"}
     for row in rows:
         claims = [
-            line["fit"]["certificate"]
+            line["fit"]
             for line in raw
             if line["fit"] and line["task"]["design"] == row["design"] and line["task"]["method"] == row["method"]
         ]
-        times = [claim["seconds"] for claim in claims if claim["proved"]]
+        times = [claim["fit_seconds"] for claim in claims if claim["proved"]]
         assert float(row["share"]) == pytest.approx(len(times) / len(claims))
         assert float(row["median_seconds"]) == pytest.approx(np.median(times))
 
@@ -243,14 +242,14 @@ def test_letters_of_every_figure_have_the_ink_of_the_page(study):
 
 
 def test_a_study_without_records_has_no_report(tmp_path):
-    with Store(tmp_path, SETTINGS) as store:
+    with open_store(tmp_path, SETTINGS) as store:
         store.append(PLAN)
     with pytest.raises(StudyError, match=naming("finished task")):
         write_study_report(tmp_path)
 
 
 def test_a_study_of_one_failed_fit_has_a_report(tmp_path):
-    with Store(tmp_path / "study", SETTINGS) as store:
+    with open_store(tmp_path / "study", SETTINGS) as store:
         store.append(dataclasses.replace(PLAN, instances=("iris",), samples=1, designs=("biased",), methods=("cart",)))
         store.append(made_up_record(Task("iris", 0, "biased", "cart"), np.random.default_rng(1), fails=True))
     page = write_study_report(tmp_path / "study", tmp_path / "elsewhere")
@@ -261,11 +260,9 @@ def test_a_study_of_one_failed_fit_has_a_report(tmp_path):
 def made_up_record_of_three_classes(task, rng):
     record = made_up_record(task, rng)
     shares = np.where(np.eye(3), 0.25, 0.25 / 6).ravel()
-    counts = [ClassCounts(tuple(map(tuple, rng.multinomial(n, shares).reshape(3, 3).tolist()))) for n in (147, 132)]
+    counts = [Confusion(tuple(map(tuple, rng.multinomial(n, shares).reshape(3, 3).tolist()))) for n in (147, 132)]
     return dataclasses.replace(
-        record,
-        settings=THREE,
-        fit=dataclasses.replace(record.fit, all_rows=counts[0], unlabeled_rows=counts[1]),
+        record, fit=dataclasses.replace(record.fit, all_rows=counts[0], unlabeled_rows=counts[1])
     )
 
 
@@ -275,7 +272,7 @@ THREE = dataclasses.replace(SETTINGS, classes=3)
 def test_a_study_of_three_classes_reports_macro_f1_and_misses_and_none_of_the_papers_figures(tmp_path):
     plan = dataclasses.replace(PLAN, instances=("iris",), designs=("biased",))
     rng = np.random.default_rng(2)
-    with Store(tmp_path, THREE) as store:
+    with open_store(tmp_path, THREE) as store:
         store.append(plan)
         for sample in range(2):
             for method in plan.methods:
@@ -290,7 +287,7 @@ def test_a_study_of_three_classes_reports_macro_f1_and_misses_and_none_of_the_pa
     lines = [json.loads(line) for line in (tmp_path / FILE_NAME).read_text().splitlines()]
     for row in table(tmp_path, "methods"):
         tables = [
-            np.array(line["fit"]["unlabeled_rows"]["rows"])
+            np.array(line["fit"]["unlabeled_rows"]["table"])
             for line in lines
             if line["kind"] == "task" and line["task"]["method"] == row["method"]
         ]

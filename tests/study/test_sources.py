@@ -12,8 +12,9 @@ import threading
 import numpy as np
 import pytest
 
+from s2oct.errors import StudyError
 from s2oct.study import instances
-from s2oct.study.instances import DataSource, MissingData
+from s2oct.study.instances import DataSource
 from tests.messages import naming
 
 TABLE = "x\ttarget\n1\t1\n2\t0\n3\t1\n3\t1\n"
@@ -60,7 +61,7 @@ def test_a_local_file_goes_before_a_generated_one(tmp_path):
 
 
 def test_a_missing_file_is_reported_with_its_folder(tmp_path):
-    with pytest.raises(MissingData, match=naming("iris.tsv.gz", "folder")):
+    with pytest.raises(StudyError, match=naming("iris.tsv.gz", "folder")):
         DataSource(tmp_path, download=False).load("iris")
 
 
@@ -71,7 +72,7 @@ def test_a_missing_file_is_reported_with_its_folder(tmp_path):
 )
 def test_a_broken_file_counts_as_missing(tmp_path, content):
     (tmp_path / "iris.tsv.gz").write_bytes(content)
-    with pytest.raises(MissingData, match="cannot be read"):
+    with pytest.raises(StudyError, match="cannot be read"):
         DataSource(tmp_path).load("iris")
 
 
@@ -85,14 +86,14 @@ def test_a_file_is_fetched_once_and_checked(tmp_path, pmlb):
 
 
 def test_a_fetched_file_with_another_checksum_is_refused_and_not_kept(tmp_path, pmlb):
-    with pytest.raises(MissingData, match="SHA-256 differs"):
+    with pytest.raises(StudyError, match="SHA-256 differs"):
         DataSource(url=pmlb, cache=tmp_path / "cache").load("iris")
     assert not (tmp_path / "cache" / "iris.tsv.gz").exists()
 
 
 def test_a_file_the_server_lacks_is_missing_and_the_next_one_is_still_asked_for(tmp_path, pmlb):
     source = DataSource(url=pmlb, cache=tmp_path / "cache")
-    with pytest.raises(MissingData, match=naming("lupus.tsv.gz")):
+    with pytest.raises(StudyError, match=naming("lupus.tsv.gz")):
         source.load("lupus")
     assert len(source.load("pima")[0].X) == 3
 
@@ -100,7 +101,7 @@ def test_a_file_the_server_lacks_is_missing_and_the_next_one_is_still_asked_for(
 def test_without_a_network_the_first_failure_answers_for_all(tmp_path):
     source = DataSource(url="http://127.0.0.1:1", cache=tmp_path)
     for name in ("lupus", "iris"):
-        with pytest.raises(MissingData, match=naming("lupus.tsv.gz")):
+        with pytest.raises(StudyError, match=naming("lupus.tsv.gz")):
             source.load(name)
 
 

@@ -26,7 +26,7 @@ from s2oct.cli.options import takes_groups
 from s2oct.errors import InvalidProblem, MissingExtra
 
 if TYPE_CHECKING:
-    from s2oct.study.records import Contents, Task, TaskRecord
+    from s2oct.study.records import Store, Task, TaskRecord
     from s2oct.study.run import Run, Workers
 
 LEAST_MEMORY = 4 * 2**30
@@ -116,7 +116,7 @@ def run(options: StudyOptions) -> None:
     from s2oct.study.designs import DESIGNS
     from s2oct.study.instances import DataSource, manifest
     from s2oct.study.methods import DEFAULT_METHODS, METHODS
-    from s2oct.study.records import Plan, StudySettings
+    from s2oct.study.records import Plan, StudySettings, open_store
     from s2oct.study.run import Run
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -133,9 +133,9 @@ def run(options: StudyOptions) -> None:
     )
     settings = StudySettings(options.labeled_share, options.time_limit, options.solver, options.seed, options.classes)
     source = DataSource(options.data, download=options.data is None if options.download is None else options.download)
-    with console.status("Reading the data"):
-        running = Run(options.out, settings, plan, source, retry_failed=options.retry_failed)
-    with running:
+    with open_store(options.out, settings) as store:
+        with console.status("Reading the data"):
+            running = Run(store, plan, source, retry_failed=options.retry_failed)
         _announce(console, running, options.out)
         try:
             with closing(running.go(_workers(options))) as records:
@@ -154,16 +154,16 @@ def status(out: Out = DEFAULT_OUT) -> None:
     """Show the progress of a study, also while it runs."""
     from s2oct.study.records import read_store
 
-    contents, console = read_store(out), Console(highlight=False, soft_wrap=True)
-    if contents.settings is not None:
-        settings = contents.settings
+    store, console = read_store(out), Console(highlight=False, soft_wrap=True)
+    if store.settings is not None:
+        settings = store.settings
         console.print(
             f"Labeled share {settings.labeled_share:g}, time limit {settings.time_limit:g} s, "
             f"solver {settings.solver}, seed {settings.seed}, at most {settings.classes} classes."
         )
-    console.print(_status_table(contents))
-    if contents.missing:
-        console.print(f"Left out because their data are missing: {', '.join(contents.missing)}.")
+    console.print(_status_table(store))
+    if store.missing:
+        console.print(f"Left out because their data are missing: {', '.join(store.missing)}.")
 
 
 @study.command()
@@ -264,26 +264,26 @@ def time_left(left: Mapping[str, int], seconds: Mapping[str, Sequence[float]], e
     return f"about {hours} h {minutes:02d} min left" if hours else f"about {minutes} min left"
 
 
-def _status_table(contents: Contents) -> Table:
+def _status_table(store: Store) -> Table:
     from s2oct.study.methods import METHODS
     from s2oct.study.tasks import tasks_of
 
-    planned = tasks_of(contents.plans)
+    planned = tasks_of(store.plans)
     table = Table()
     for heading in ("method", "planned", "finished", "proved", "failed", "no data", "to do"):
         table.add_column(heading, justify="left" if heading == "method" else "right")
     for name in METHODS:
         tasks = [task for task in planned if task.method == name]
         if tasks:
-            table.add_row(name, *_counts(contents, tasks))
+            table.add_row(name, *_counts(store, tasks))
     table.add_section()
-    table.add_row("all", *_counts(contents, planned))
+    table.add_row("all", *_counts(store, planned))
     return table
 
 
-def _counts(contents: Contents, tasks: Sequence[Task]) -> list[str]:
-    records = [contents.records[task] for task in tasks if task in contents.records]
-    without = sum(task.instance in contents.missing and task not in contents.records for task in tasks)
+def _counts(store: Store, tasks: Sequence[Task]) -> list[str]:
+    records = [store.records[task] for task in tasks if task in store.records]
+    without = sum(task.instance in store.missing and task not in store.records for task in tasks)
     numbers = (
         len(tasks),
         len(records),

@@ -135,10 +135,6 @@ def facts_of(name: str) -> InstanceFacts:
     return manifest()[name]
 
 
-class MissingData(StudyError):
-    """The rows of an instance are not available; the message says why."""
-
-
 class DataSource:
     """Looks for instances in a folder, then among the generated ones, then in the benchmarks' repository.
 
@@ -164,7 +160,7 @@ class DataSource:
         self._offline: str | None = None
 
     def load(self, name: str, n_classes: int = TWO_CLASSES) -> tuple[StudyData, str]:
-        """Return the rows of an instance and their source; raise `MissingData` if they are not available.
+        """Return the rows of an instance and their source; raise `StudyError` if they are not available.
 
         At most ``n_classes`` classes are distinguished, see `StudyData.of_targets`.
         """
@@ -176,7 +172,7 @@ class DataSource:
             return generate(name, n_classes), "generated"
         if not self.download:
             where = f"is not in the folder {self.folder}" if self.folder is not None else "is in no local folder"
-            raise MissingData(f"{name}.tsv.gz {where}, and nothing is downloaded.")
+            raise StudyError(f"{name}.tsv.gz {where}, and nothing is downloaded.")
         return _read(name, self._fetch(facts), n_classes), "PMLB"
 
     def _local_file(self, facts: InstanceFacts) -> Path | None:
@@ -189,9 +185,9 @@ class DataSource:
         try:
             import pooch
         except ModuleNotFoundError as error:
-            raise MissingData("Downloads need pooch: run pip install pooch.") from error
+            raise StudyError("Downloads need pooch: run pip install pooch.") from error
         if self._offline is not None:
-            raise MissingData(self._offline)
+            raise StudyError(self._offline)
         pooch.get_logger().setLevel("ERROR")
         url = f"{self.url}/{facts.pmlb_name}/{facts.pmlb_name}.tsv.gz"
         try:
@@ -205,20 +201,20 @@ class DataSource:
                 )
             )
         except ValueError as error:
-            raise MissingData(f"The file at {url} is not the one of the manifest: its SHA-256 differs.") from error
+            raise StudyError(f"The file at {url} is not the one of the manifest: its SHA-256 differs.") from error
         except OSError as error:
             reason = f"{url} could not be fetched ({type(error).__name__})."
             if getattr(error, "response", None) is None:
                 # The server does not respond: every other download would wait as long and fail as well.
                 self._offline = reason
-            raise MissingData(reason) from error
+            raise StudyError(reason) from error
 
 
 def _read(name: str, path: Path, n_classes: int) -> StudyData:
     try:
         return read_instance(name, path, n_classes)
     except (OSError, EOFError, ValueError, IndexError, StopIteration, zlib.error) as error:
-        raise MissingData(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+        raise StudyError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
 
 
 def load_instance(name: str, folder: str | Path, n_classes: int = TWO_CLASSES) -> StudyData:

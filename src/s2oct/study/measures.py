@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, IntArray
+from s2oct.arrays import IntArray
 
 MEASURES = ("accuracy", "mcc", "precision", "recall")
 """The paper's measures."""
@@ -22,17 +21,31 @@ def measures_of(n_classes: int) -> tuple[str, ...]:
     return MEASURES if n_classes == 2 else MEASURES_OF_CLASSES
 
 
-Table = tuple[tuple[int, ...], ...]
-"""Numbers of rows by true class (first index) and predicted class."""
+@dataclass(frozen=True)
+class Confusion:
+    """Numbers of rows by true class (first index) and predicted class. A measure whose denominator is 0 is 0.
 
+    Examples
+    --------
+    >>> counts = Confusion(((3, 1), (1, 5)))
+    >>> counts.accuracy, counts.precision, counts.recall
+    (0.8, 0.75, 0.75)
+    >>> Confusion(((4, 0), (6, 0))).mcc
+    0.0
+    >>> counts = Confusion(((4, 0, 0), (1, 3, 0), (0, 1, 3)))
+    >>> counts.n_off
+    1
+    >>> round(counts.accuracy, 3), round(counts.macro_f1, 3)
+    (0.833, 0.832)
+    """
 
-class ConfusionTable(ABC):
-    """Rows by true and predicted class. A measure whose denominator is 0 is 0."""
+    table: tuple[tuple[int, ...], ...]
 
-    @property
-    @abstractmethod
-    def table(self) -> Table:
-        """Rows by true and predicted class; class A is the first."""
+    @classmethod
+    def of(cls, codes: IntArray, predicted: IntArray, n_classes: int = 2) -> Confusion:
+        """Count rows; both arrays have one class index per row, 0 for class A."""
+        counts = np.bincount(codes * n_classes + predicted, minlength=n_classes**2)
+        return cls(tuple(map(tuple, counts.reshape(n_classes, n_classes).tolist())))
 
     @property
     def n_rows(self) -> int:
@@ -85,69 +98,6 @@ class ConfusionTable(ABC):
     @property
     def _predicted(self) -> tuple[int, ...]:
         return tuple(map(sum, zip(*self.table, strict=True)))
-
-
-@dataclass(frozen=True)
-class Confusion(ConfusionTable):
-    """Rows of two classes by true and predicted class; class A is the positive one.
-
-    Examples
-    --------
-    >>> counts = Confusion(tp=3, fp=1, fn=1, tn=5)
-    >>> counts.accuracy, counts.precision, counts.recall
-    (0.8, 0.75, 0.75)
-    >>> Confusion(tp=4, fp=6, fn=0, tn=0).mcc
-    0.0
-    """
-
-    tp: int
-    fp: int
-    fn: int
-    tn: int
-
-    @classmethod
-    def of(cls, is_a: BoolArray, predicted_a: BoolArray) -> Confusion:
-        """Count the rows; both arrays have one entry per row."""
-        return cls(
-            tp=int((is_a & predicted_a).sum()),
-            fp=int((~is_a & predicted_a).sum()),
-            fn=int((is_a & ~predicted_a).sum()),
-            tn=int((~is_a & ~predicted_a).sum()),
-        )
-
-    @property
-    def table(self) -> Table:
-        """Rows by true and predicted class; class A is the first."""
-        return (self.tp, self.fn), (self.fp, self.tn)
-
-
-@dataclass(frozen=True)
-class ClassCounts(ConfusionTable):
-    """Rows of three or more classes by true and predicted class.
-
-    Examples
-    --------
-    >>> counts = ClassCounts(((4, 0, 0), (1, 3, 0), (0, 1, 3)))
-    >>> counts.n_off
-    1
-    >>> round(counts.accuracy, 3), round(counts.macro_f1, 3)
-    (0.833, 0.832)
-    """
-
-    rows: Table
-
-    @property
-    def table(self) -> Table:
-        """Rows by true and predicted class; class A is the first."""
-        return self.rows
-
-
-def confusion_of(codes: IntArray, predicted: IntArray, n_classes: int) -> Confusion | ClassCounts:
-    """Count rows by true and predicted class; both arrays have one class index per row."""
-    if n_classes == 2:
-        return Confusion.of(codes == 0, predicted == 0)
-    flat = np.bincount(codes * n_classes + predicted, minlength=n_classes**2)
-    return ClassCounts(tuple(tuple(map(int, row)) for row in flat.reshape(n_classes, n_classes)))
 
 
 def _ratio(above: float, below: float) -> float:

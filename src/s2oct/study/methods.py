@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import math
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -49,14 +47,11 @@ class Outcome:
         The certificate; None for a method that proves nothing.
     size : TreeSize or None
         Splits and terms of the tree; None for a method that does not fit a single tree.
-    seconds : float
-        Wall-clock time of fit and prediction, measured by `Method.run`.
     """
 
     codes: IntArray
     certificate: Claim | None = None
     size: TreeSize | None = None
-    seconds: float = math.nan
 
 
 Predictor = Callable[[Draw, Budget], Outcome]
@@ -97,9 +92,7 @@ class Method:
         """Fit one draw and predict all of its rows."""
         if self.needs is not None:
             raise MissingExtra(self.needs)
-        began = time.monotonic()
-        found = self.predict(draw, budget)
-        return replace(found, seconds=time.monotonic() - began)
+        return self.predict(draw, budget)
 
 
 def _octh(*, separate: bool) -> Predictor:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from s2oct.errors import StudyError
-from s2oct.fit.certificate import Certificate, Claim, OCTHCertificate
 from s2oct.output.model_files.codec import Mismatch, decoded, encoded
 from s2oct.study.instances import TWO_CLASSES
-from s2oct.study.measures import ClassCounts, Confusion
+from s2oct.study.measures import Confusion
 
 # Entries of a store: typed, one JSON object each.
 
@@ -43,7 +42,7 @@ class StudySettings:
     Attributes
     ----------
     classes : int
-        Maximum number of classes per instance; 2 in the paper and in older records.
+        Maximum number of classes per instance; 2 in the paper.
     """
 
     labeled_share: float
@@ -55,53 +54,45 @@ class StudySettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The tasks of a run: every combination of these values, with samples numbered from 0."""
+    """The tasks of a run: every combination of these values, with samples numbered from 0.
+
+    Attributes
+    ----------
+    missing : dict of str to str
+        Instances whose rows were not available to the run, and the reasons.
+    """
 
     instances: tuple[str, ...]
     samples: int
     designs: tuple[str, ...]
     methods: tuple[str, ...]
+    missing: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Missing:
-    """An instance whose rows are not available, and the reason."""
+class Fit:
+    """The result of a fit.
 
-    instance: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class DrawFacts:
-    """The draw that was fitted.
+    The fields after ``n_terms`` are from its certificate. They are None if there is none, or if it lacks them.
 
     Attributes
     ----------
-    origin : str
-        Source of the rows.
+    seconds : float
+        Wall-clock seconds of fit and prediction.
+    all_rows, unlabeled_rows : Confusion
+        Rows by true and predicted class.
     digest : str
-        Start of the SHA-256 of the rows, their classes and the choice of labeled rows.
-    """
-
-    n_rows: int
-    n_features: int
-    n_labeled: int
-    n_labeled_a: int
-    n_unlabeled_a: int
-    origin: str
-    digest: str
-
-
-@dataclass(frozen=True)
-class CertificateFacts:
-    """The part of a certificate that is stored.
-
-    Attributes
-    ----------
-    proved : bool
+        Start of the SHA-256 of the predictions.
+    warnings : tuple of str
+        Warnings of the package during the fit.
+    n_splits, n_terms : int or None
+        Number of splits, and of features summed over them; None for methods without a single tree.
+    proved : bool or None
         Whether the tree's cost in the paper's model, P2 or OCT-H, is proved minimum.
-    settled : bool
+    settled : bool or None
         Whether the cost in the paper's model, or the cost that the fit minimised, is proved minimum.
+    fit_seconds : float or None
+        Wall-clock seconds of the fit alone.
     leaf_error, xi, n_errors : float, float and int, or None
         The parts of the cost, in the model of the tree.
     guide_weight, guide_cost : float or None
@@ -109,103 +100,66 @@ class CertificateFacts:
         without a guide.
     """
 
-    objective: float | None
-    lower_bound: float | None
-    feasible: bool
-    proved: bool
-    settled: bool
-    bound_source: str
     seconds: float
-    leaf_error: float | None
-    xi: float | None
-    n_errors: int | None
-    guide_weight: float | None
-    guide_cost: float | None
-
-    @classmethod
-    def of(cls, claim: Claim) -> CertificateFacts:
-        """Extract the stored part of a certificate."""
-        p2 = claim if isinstance(claim, Certificate) else None
-        return cls(
-            objective=_finite(claim.objective),
-            lower_bound=_finite(claim.lower_bound),
-            feasible=bool(claim.feasible),
-            proved=bool(claim.proved),
-            settled=bool(claim.proved or claim.proved_best),
-            bound_source=claim.bound_source,
-            seconds=float(claim.seconds),
-            leaf_error=None if p2 is None else _finite(p2.leaf_error),
-            xi=None if p2 is None else _finite(p2.xi),
-            n_errors=claim.n_errors if isinstance(claim, OCTHCertificate) else None,
-            guide_weight=None if p2 is None else p2.guide_weight,
-            guide_cost=None if p2 is None else p2.guide_cost,
-        )
-
-
-def _finite(value: float) -> float | None:
-    """Return the value, or None for infinity, which denotes an unknown bound."""
-    return float(value) if math.isfinite(value) else None
+    all_rows: Confusion
+    unlabeled_rows: Confusion
+    digest: str
+    warnings: tuple[str, ...]
+    n_splits: int | None
+    n_terms: int | None
+    objective: float | None = None
+    lower_bound: float | None = None
+    feasible: bool | None = None
+    proved: bool | None = None
+    settled: bool | None = None
+    bound_source: str | None = None
+    fit_seconds: float | None = None
+    leaf_error: float | None = None
+    xi: float | None = None
+    n_errors: int | None = None
+    guide_weight: float | None = None
+    guide_cost: float | None = None
 
 
 @dataclass(frozen=True)
-class FitFacts:
-    """The result of a fit.
+class TaskRecord:
+    """A finished task: what was drawn, the fit or an error, and the software, machine and time.
 
     Attributes
     ----------
-    seconds : float
-        Wall-clock seconds of fit and prediction.
-    all_rows, unlabeled_rows : Confusion or ClassCounts
-        Rows by true and predicted class, for two classes or for more.
-    digest : str
-        Start of the SHA-256 of the predictions.
-    warnings : tuple of str
-        Warnings of the package during the fit.
-    n_splits, n_terms : int or None
-        Number of splits, and of features summed over them; None for methods without a single tree, and in old records.
+    origin : str
+        Source of the rows.
+    draw_digest : str
+        Start of the SHA-256 of the rows, their classes and the choice of labeled rows.
+    finished : str
+        Date and time in ISO format.
     """
 
-    seconds: float
-    all_rows: Confusion | ClassCounts
-    unlabeled_rows: Confusion | ClassCounts
-    digest: str
-    warnings: tuple[str, ...]
-    certificate: CertificateFacts | None
-    n_splits: int | None = None
-    n_terms: int | None = None
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """The software, machine and time of a record."""
-
+    task: Task
+    n_rows: int
+    n_features: int
+    n_labeled: int
+    n_labeled_a: int
+    n_unlabeled_a: int
+    origin: str
+    draw_digest: str
+    fit: Fit | None
+    error: str | None
     versions: dict[str, str]
     system: str
     processor: str
     cores: int
     finished: str
 
-
-@dataclass(frozen=True)
-class TaskRecord:
-    """A finished task: a draw and a fit, or an error."""
-
-    task: Task
-    settings: StudySettings
-    draw: DrawFacts
-    fit: FitFacts | None
-    error: str | None
-    provenance: Provenance
-
     @property
     def solved(self) -> bool:
         """Whether the fit proved its tree optimal."""
-        return self.fit is not None and self.fit.certificate is not None and self.fit.certificate.settled
+        return self.fit is not None and self.fit.settled is True
 
 
-Entry = StudySettings | Plan | Missing | TaskRecord
+Entry = StudySettings | Plan | TaskRecord
 
-KINDS: dict[str, type[Any]] = {"study": StudySettings, "plan": Plan, "missing": Missing, "task": TaskRecord}
+KINDS: dict[str, type[Any]] = {"study": StudySettings, "plan": Plan, "task": TaskRecord}
 
 
 def to_line(entry: Entry) -> str:
@@ -239,113 +193,89 @@ FILE_NAME = "records.jsonl"
 
 
 @dataclass
-class Contents:
-    """The contents of a store; if a task has several records, the last one counts."""
+class Store:
+    """The entries of a study. If a task has several records, the last one counts.
+
+    Attributes
+    ----------
+    missing : dict of str to str
+        Instances without rows and without records, and the reasons.
+    file : file, optional
+        The file, if this process may write to it; see `open_store`.
+    """
 
     settings: StudySettings | None = None
     plans: list[Plan] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     records: dict[Task, TaskRecord] = field(default_factory=dict)
+    file: BinaryIO | None = None
 
-    def add(self, entry: Entry) -> None:
-        """Add an entry."""
+    def append(self, entry: Entry) -> None:
+        """Write an entry and wait until it is on disk."""
+        assert self.file is not None
+        line = (to_line(entry) + "\n").encode("utf-8")
+        written = self.file.write(line)
+        if written != len(line):
+            raise OSError(f"Only {written} of {len(line)} bytes could be written to {self.file.name}.")
+        os.fsync(self.file.fileno())
+        self._add(entry)
+
+    def read(self, path: Path) -> None:
+        """Add the entries of a file, without an incomplete write after the last newline."""
+        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+            try:
+                self._add(from_line(line.decode("utf-8")))
+            except (StudyError, UnicodeDecodeError) as error:
+                raise StudyError(f"Line {number} of {path} cannot be read. {error}") from error
+
+    def _add(self, entry: Entry) -> None:
         match entry:
             case StudySettings():
                 self.settings = entry
             case Plan():
                 self.plans.append(entry)
-            case Missing():
-                self.missing[entry.instance] = entry.reason
+                self.missing |= entry.missing
             case TaskRecord():
                 self.records[entry.task] = entry
                 self.missing.pop(entry.task.instance, None)
 
 
-def read_store(folder: Path) -> Contents:
+def read_store(folder: Path) -> Store:
     """Read everything that a study has stored so far, even while it runs."""
     path = folder / FILE_NAME
     if not path.exists():
         raise StudyError(f"Expected a study in the folder {folder}, got none: there is no {FILE_NAME}.")
-    return _read(path)
+    store = Store()
+    store.read(path)
+    return store
 
 
-def _read(path: Path) -> Contents:
-    contents = Contents()
-    for number, line in _complete_lines(path.read_bytes()):
-        try:
-            contents.add(from_line(line.decode("utf-8")))
-        except (StudyError, UnicodeDecodeError) as error:
-            raise StudyError(f"Line {number} of {path} cannot be read. {error}") from error
-    return contents
+@contextmanager
+def open_store(folder: Path, settings: StudySettings) -> Iterator[Store]:
+    """Open a study's store for writing by this process only; create folder and store if they do not exist.
 
-
-def _complete_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield lines with their numbers, without an incomplete write after the last newline."""
-    return enumerate(content.split(b"\n")[:-1], start=1)
-
-
-class Store:
-    """A study's store, open for writing by this process only. Use it as a context manager.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study; it is created if it does not exist.
-    settings : StudySettings
-        Settings of this run; a study started with other settings is an error.
+    A study that was started with other settings is an error.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FILE_NAME
+    with path.open("a+b", buffering=0) as file:
+        _lock(file, path)
+        file.truncate(path.read_bytes().rfind(b"\n") + 1)  # an incomplete write
+        store = Store(file=file)
+        store.read(path)
+        if store.settings is None:
+            store.append(settings)
+        elif store.settings != settings:
+            _refuse_other_settings(folder, store.settings, settings)
+        yield store
 
-    def __init__(self, folder: Path, settings: StudySettings) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / FILE_NAME
-        self._file = self.path.open("a+b", buffering=0)
-        try:
-            _lock(self._file, self.path)
-            self._cut_torn_end()
-            self.contents = _read(self.path)
-            self._check(settings)
-        except BaseException:
-            self._file.close()
-            raise
 
-    def _cut_torn_end(self) -> None:
-        content = self.path.read_bytes()
-        self._file.truncate(content.rfind(b"\n") + 1)
-
-    def _check(self, settings: StudySettings) -> None:
-        begun = self.contents.settings
-        if begun is None:
-            self.append(settings)
-        elif begun != settings:
-            differing = [
-                item.name for item in fields(settings) if getattr(begun, item.name) != getattr(settings, item.name)
-            ]
-            then, now = (
-                ", ".join(f"{name} {getattr(values, name)}" for name in differing) for values in (begun, settings)
-            )
-            raise StudyError(
-                f"Expected the settings with which the study in {self.path.parent} was begun ({then}), got {now}. "
-                "Choose another folder for another study."
-            )
-
-    def append(self, entry: Entry) -> None:
-        """Write an entry and wait until it is on disk."""
-        line = (to_line(entry) + "\n").encode("utf-8")
-        written = self._file.write(line)
-        if written != len(line):
-            raise OSError(f"Only {written} of {len(line)} bytes could be written to {self.path}.")
-        os.fsync(self._file.fileno())
-        self.contents.add(entry)
-
-    def close(self) -> None:
-        """Close the file, so that other processes can write."""
-        self._file.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def _refuse_other_settings(folder: Path, begun: StudySettings, settings: StudySettings) -> None:
+    differing = [name for name in asdict(settings) if getattr(begun, name) != getattr(settings, name)]
+    then, now = (", ".join(f"{name} {getattr(values, name)}" for name in differing) for values in (begun, settings))
+    raise StudyError(
+        f"The study in {folder} was begun with {then}, not with {now}. Choose another folder for another study."
+    )
 
 
 def _lock(file: BinaryIO, path: Path) -> None:

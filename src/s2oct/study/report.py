@@ -19,7 +19,7 @@ from s2oct.study.figures import draw_boxes, draw_ecdf
 from s2oct.study.instances import manifest
 from s2oct.study.measures import MEASURES, MEASURES_OF_CLASSES, measures_of
 from s2oct.study.methods import METHODS
-from s2oct.study.records import Contents, TaskRecord, read_store
+from s2oct.study.records import Store, TaskRecord, read_store
 from s2oct.study.summary import ROWS, Results, Row, differences, measured, model_sizes, per_instance, solved, standings
 from s2oct.study.tasks import tasks_of
 
@@ -39,8 +39,8 @@ def write_study_report(study: Path, out: Path | None = None) -> Path:
     out : Path, optional
         Output folder; by default ``report`` in the study's folder.
     """
-    contents = read_store(study)
-    settings, records = contents.settings, list(contents.records.values())
+    store = read_store(study)
+    settings, records = store.settings, list(store.records.values())
     if settings is None or not records:
         raise StudyError(f"Expected a study with at least one finished task in {study}, got none yet.")
     page = page_template("s2oct.study", "report", FILTERS)
@@ -62,7 +62,7 @@ def write_study_report(study: Path, out: Path | None = None) -> Path:
         chapters=chapters,
         lines=lines,
         variables=sizes,
-        overview=_overview(contents),
+        overview=_overview(store),
         paper=paper,
         methods=METHODS,
         names=NAMES,
@@ -126,25 +126,22 @@ def _value_boxes(results: Results, folder: Path) -> list[Picture]:
     ]
 
 
-def _overview(contents: Contents) -> dict[str, Any]:
+def _overview(store: Store) -> dict[str, Any]:
     """Overview of a study with at least one record: its contents, missing instances, software and machines."""
-    records, planned = list(contents.records.values()), tasks_of(contents.plans)
-    n_without_data = sum(task.instance in contents.missing and task not in contents.records for task in planned)
-    sizes = {record.task.instance: record.draw.n_rows for record in records}
-    origins = {record.task.instance: record.draw.origin for record in records}
-    machines = Counter(
-        f"{record.provenance.processor}, {record.provenance.cores} cores, {record.provenance.system}"
-        for record in records
-    )
+    records, planned = list(store.records.values()), tasks_of(store.plans)
+    n_without_data = sum(task.instance in store.missing and task not in store.records for task in planned)
+    sizes = {record.task.instance: record.n_rows for record in records}
+    origins = {record.task.instance: record.origin for record in records}
+    machines = Counter(f"{record.processor}, {record.cores} cores, {record.system}" for record in records)
     warnings = Counter(text for record in records if record.fit is not None for text in record.fit.warnings)
     return {
         "n_planned": len(planned),
         "n_finished": len(records),
         "n_instances": len(sizes),
         "n_samples": len({record.task.sample for record in records}),
-        "missing": {name: contents.missing[name] for name in manifest() if name in contents.missing},
+        "missing": {name: store.missing[name] for name in manifest() if name in store.missing},
         "failed": [record for record in records if record.error is not None],
-        "n_to_do": sum(task not in contents.records for task in planned) - n_without_data,
+        "n_to_do": sum(task not in store.records for task in planned) - n_without_data,
         "other_rows": [
             (name, n_rows, manifest()[name].n_rows)
             for name, n_rows in sizes.items()
@@ -152,18 +149,19 @@ def _overview(contents: Contents) -> dict[str, Any]:
         ],
         "origins": dict(Counter(origins.values())),
         "warnings": warnings.most_common(),
-        "versions": sorted({version for record in records for version in record.provenance.versions.items()}),
+        "versions": sorted({version for record in records for version in record.versions.items()}),
         "machines": machines.most_common(),
-        "last": max(record.provenance.finished for record in records),
+        "last": max(record.finished for record in records),
     }
 
 
 def _flat(record: TaskRecord) -> Row:
     """Return a record as one row of a table."""
-    fit, certificate = record.fit, record.fit.certificate if record.fit else None
+    fit, drawn = record.fit, ("n_rows", "n_features", "n_labeled", "n_labeled_a", "n_unlabeled_a", "origin")
     return {
         **dataclasses.asdict(record.task),
-        **dataclasses.asdict(record.draw),
+        **{name: getattr(record, name) for name in drawn},
+        "digest": record.draw_digest,
         "seconds": fit.seconds if fit else None,
         **{
             f"{measure}_{rows}": measured(fit, measure, rows) if fit else None
@@ -172,10 +170,9 @@ def _flat(record: TaskRecord) -> Row:
         },
         "rows_off": fit.unlabeled_rows.n_off if fit else None,
         **{
-            name: getattr(certificate, name, None)
-            for name in ("proved", "settled", "objective", "lower_bound", "feasible")
+            name: getattr(fit, name, None)
+            for name in ("proved", "settled", "objective", "lower_bound", "feasible", "fit_seconds")
         },
-        "fit_seconds": certificate.seconds if certificate else None,
         "error": record.error,
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import queue
 import signal
 import subprocess
@@ -12,14 +13,14 @@ import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from s2oct.errors import ClusterError, StudyError
-from s2oct.study.instances import DataSource, MissingData, manifest
-from s2oct.study.records import Missing, Plan, Store, StudySettings, TaskRecord
-from s2oct.study.tasks import Job, execute, failed, pack, provenance, tasks_of
-from s2oct.study.worker import MEMORY_VARIABLE, READY, receive, send
+from s2oct.study.instances import DataSource, manifest
+from s2oct.study.records import Plan, Store, TaskRecord
+from s2oct.study.tasks import Job, execute, failed, pack, tasks_of, versions
+from s2oct.study.worker import MEMORY_VARIABLE, READY, send
 from s2oct.workflow.register_table import connected
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
@@ -39,14 +40,12 @@ Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
 
 
 class Run:
-    """A study while it runs. Use it as a context manager, because it keeps the store open.
+    """The tasks of a plan that are not finished, with their rows.
 
     Parameters
     ----------
-    folder : Path
-        Folder of the study.
-    settings : StudySettings
-        Settings of all fits.
+    store : Store
+        The study's store, open for writing.
     plan : Plan
         The requested tasks.
     source : DataSource
@@ -64,56 +63,33 @@ class Run:
         Instances whose rows are not available, and the reasons.
     """
 
-    def __init__(
-        self, folder: Path, settings: StudySettings, plan: Plan, source: DataSource, *, retry_failed: bool = False
-    ) -> None:
-        self._store = Store(folder, settings)
-        self._settings = settings
-        self._rows: dict[str, tuple[bytes, str]] = {}
+    def __init__(self, store: Store, plan: Plan, source: DataSource, *, retry_failed: bool = False) -> None:
+        assert store.settings is not None
+        self._store, self._settings = store, store.settings
+        records, planned = store.records, tasks_of([plan])
+        to_do = [task for task in planned if task not in records or (retry_failed and records[task].error is not None)]
+        self._data: dict[str, tuple[bytes, str]] = {}
         self.missing: dict[str, str] = {}
-        try:
-            if plan not in self._store.contents.plans:
-                self._store.append(plan)
-            records, planned = self._store.contents.records, tasks_of([plan])
-            to_do = [
-                task for task in planned if task not in records or (retry_failed and records[task].error is not None)
-            ]
-            self._find_rows({task.instance for task in to_do}, source)
-        except BaseException:
-            self.close()
-            raise
-        self.tasks = [task for task in to_do if task.instance not in self.missing]
-        self.n_finished = len(planned) - len(to_do)
-
-    def _find_rows(self, instances: set[str], source: DataSource) -> None:
-        """Load instances, and record those that are not available."""
+        instances = {task.instance for task in to_do}
         for name in (name for name in manifest() if name in instances):
             try:
                 data, origin = source.load(name, self._settings.classes)
-            except MissingData as error:
+                self._data[name] = pack(data), origin
+            except StudyError as error:
                 self.missing[name] = str(error)
-                if self._store.contents.missing.get(name) != str(error):
-                    self._store.append(Missing(name, str(error)))
-            else:
-                self._rows[name] = (pack(data), origin)
+        plan = replace(plan, missing=self.missing)
+        if plan not in store.plans:
+            store.append(plan)
+        self.tasks = [task for task in to_do if task.instance not in self.missing]
+        self.n_finished = len(planned) - len(to_do)
 
     def go(self, workers: Workers) -> Generator[TaskRecord, None, None]:
         """Run the tasks; yield every record once it is stored."""
-        jobs = (Job(task, self._settings, *self._rows[task.instance]) for task in self.tasks)
+        jobs = (Job(task, self._settings, *self._data[task.instance]) for task in self.tasks)
         with closing(workers(jobs)) as records:
             for record in records:
                 self._store.append(record)
                 yield record
-
-    def close(self) -> None:
-        """Close the store."""
-        self._store.close()
-
-    def __enter__(self) -> Run:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def run_local(jobs: Iterable[Job], *, n_workers: int, memory: int) -> Generator[TaskRecord, None, None]:
@@ -199,11 +175,11 @@ class _Supervisor(threading.Thread):
         try:
             send(process.stdin, job)
             record: TaskRecord
-            record, stays = receive(process.stdout)
+            record, stays = pickle.load(process.stdout)
             if not stays:
                 process.wait()
             return record
-        except (EOFError, OSError):
+        except (EOFError, OSError, pickle.UnpicklingError):
             overdue = not watch.is_alive()
             late = f"The task was ended because it took longer than {patience:g} s."
             return failed(job, late if overdue else _how_it_ended(process))
@@ -247,12 +223,9 @@ def _is_ready(process: subprocess.Popen[bytes]) -> bool:
     """Wait until a worker reports that it is ready; return False if it ends first."""
     assert process.stdout is not None
     try:
-        first = receive(process.stdout)
-    except EOFError:
+        return bool(pickle.load(process.stdout) == READY)
+    except (EOFError, pickle.UnpicklingError):
         return False
-    if first != READY:
-        raise StudyError(f"Expected a worker process to say that it is ready, got {first!r}.")
-    return True
 
 
 def _how_it_ended(process: subprocess.Popen[bytes]) -> str:
@@ -285,7 +258,7 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
 
 def _records(client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
     try:
-        client.submit(provenance, pure=False).result()
+        client.submit(versions, pure=False).result()
     except ModuleNotFoundError as error:
         raise StudyError(f"Expected Dask workers with s2oct installed, got workers without {error.name}.") from error
     import distributed

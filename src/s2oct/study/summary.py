@@ -16,7 +16,7 @@ from s2oct.study.designs import n_labeled_rows
 from s2oct.study.instances import TWO_CLASSES, manifest
 from s2oct.study.measures import measures_of
 from s2oct.study.methods import METHODS
-from s2oct.study.records import FitFacts, StudySettings, TaskRecord
+from s2oct.study.records import Fit, StudySettings, TaskRecord
 
 ROWS = ("all", "unlabeled")
 """The rows over which a measure is taken."""
@@ -42,7 +42,7 @@ class Results:
         self.measures = measures_of(settings.classes)
         self.beside_paper = design == "biased" and settings.classes == TWO_CLASSES
         """Whether the paper prints numbers for this design and these classes."""
-        self.fits: dict[str, dict[DrawKey, FitFacts]] = defaultdict(dict)
+        self.fits: dict[str, dict[DrawKey, Fit]] = defaultdict(dict)
         for record in records:
             if record.task.design == design and record.fit is not None:
                 self.fits[record.task.method][record.task.instance, record.task.sample] = record.fit
@@ -82,15 +82,15 @@ class Results:
         ]
 
 
-def measured(fit: FitFacts, measure: str, rows: str) -> float:
+def measured(fit: Fit, measure: str, rows: str) -> float:
     """One measure of one fit, over all rows or over the unlabeled rows."""
     value: float = getattr(fit.all_rows if rows == "all" else fit.unlabeled_rows, measure)
     return value
 
 
-def finished(fit: FitFacts) -> bool:
+def finished(fit: Fit) -> bool:
     """Whether a fit ended before its time limit: its tree is proved optimal, or the method proves nothing."""
-    return fit.certificate is None or fit.certificate.settled
+    return fit.settled is not False
 
 
 def solved(results: Results) -> list[Row]:
@@ -98,9 +98,7 @@ def solved(results: Results) -> list[Row]:
     rows = []
     for name in results.trees:
         fits = list(results.fits[name].values())
-        seconds = sorted(
-            fit.seconds if fit.certificate is None else fit.certificate.seconds for fit in fits if finished(fit)
-        )
+        seconds = sorted(fit.seconds if fit.fit_seconds is None else fit.fit_seconds for fit in fits if finished(fit))
         row = {
             "design": results.design,
             "method": name,
@@ -194,8 +192,8 @@ def per_instance(records: Iterable[TaskRecord]) -> list[Row]:
         fits = [record.fit for record in group if record.fit is not None]
         row = {
             "instance": instance,
-            "n_rows": group[0].draw.n_rows,
-            "n_features": group[0].draw.n_features,
+            "n_rows": group[0].n_rows,
+            "n_features": group[0].n_features,
             "design": design,
             "method": method,
             "samples": len(group),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
+import pickle
 import platform
+import time
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -14,17 +15,19 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import S2OCTWarning
+from s2oct.fit.certificate import Claim
 from s2oct.fit.context import Budget
 from s2oct.study.designs import DESIGNS, Draw
 from s2oct.study.instances import StudyData
-from s2oct.study.measures import confusion_of
-from s2oct.study.methods import METHODS, Outcome
-from s2oct.study.records import CertificateFacts, DrawFacts, FitFacts, Plan, Provenance, StudySettings, Task, TaskRecord
+from s2oct.study.measures import Confusion
+from s2oct.study.methods import METHODS
+from s2oct.study.records import Fit, Plan, StudySettings, Task, TaskRecord
 
 PACKAGES = (
     *("s2oct", "numpy", "scipy", "scikit-learn", "highspy", "pyscipopt", "gurobipy"),
@@ -35,30 +38,22 @@ DIGEST_LENGTH = 16
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A task with everything that a worker needs, on any machine."""
+    """A task with everything that a worker needs, on any machine; ``data`` is an instance as `pack` returns it."""
 
     task: Task
     settings: StudySettings
-    rows: bytes
+    data: bytes
     origin: str
 
     def draw(self) -> Draw:
         """Return the rows, labeled by sample and design."""
-        data = unpack(self.task.instance, self.rows)
+        data = pickle.loads(zlib.decompress(self.data))
         return DESIGNS[self.task.design](data, self.task.sample, self.settings.labeled_share)
 
 
 def pack(data: StudyData) -> bytes:
-    """Compress rows and classes. Tables with few distinct values become small enough to send with every task."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, X=data.X, codes=data.codes)
-    return buffer.getvalue()
-
-
-def unpack(name: str, rows: bytes) -> StudyData:
-    """Undo `pack`."""
-    with np.load(io.BytesIO(rows)) as arrays:
-        return StudyData(name, arrays["X"], arrays["codes"])
+    """Compress an instance. Tables with few distinct values become small enough to send with every task."""
+    return zlib.compress(pickle.dumps(data))
 
 
 def tasks_of(plans: Iterable[Plan]) -> list[Task]:
@@ -95,12 +90,25 @@ def execute(job: Job) -> TaskRecord:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", S2OCTWarning)
+        began = time.monotonic()
         try:
             outcome = METHODS[job.task.method].run(draw, budget)
         except Exception as error:
             return failed(job, f"{type(error).__name__}: {error}")
-    messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return _record(job, draw, _fit_facts(draw, outcome, messages), None)
+        seconds = time.monotonic() - began
+    codes, predicted, n_classes = draw.data.codes, outcome.codes, draw.data.n_classes
+    unlabeled = ~draw.is_labeled
+    fit = Fit(
+        seconds=seconds,
+        all_rows=Confusion.of(codes, predicted, n_classes),
+        unlabeled_rows=Confusion.of(codes[unlabeled], predicted[unlabeled], n_classes),
+        digest=_digest(*_members(predicted, n_classes)),
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        n_splits=None if outcome.size is None else outcome.size.n_splits,
+        n_terms=None if outcome.size is None else outcome.size.n_terms,
+        **({} if outcome.certificate is None else certificate_facts(outcome.certificate)),
+    )
+    return _record(job, draw, fit, None)
 
 
 def failed(job: Job, error: str) -> TaskRecord:
@@ -108,35 +116,39 @@ def failed(job: Job, error: str) -> TaskRecord:
     return _record(job, job.draw(), None, error)
 
 
-def _record(job: Job, draw: Draw, fit: FitFacts | None, error: str | None) -> TaskRecord:
-    return TaskRecord(job.task, job.settings, _draw_facts(draw, job.origin), fit, error, provenance())
+def certificate_facts(claim: Claim) -> dict[str, Any]:
+    """Return the fields of a `Fit` that come from its certificate."""
+    return {
+        "objective": claim.objective,
+        "lower_bound": claim.lower_bound,
+        "feasible": claim.feasible,
+        "proved": claim.proved,
+        "settled": bool(claim.proved or claim.proved_best),
+        "bound_source": claim.bound_source,
+        "fit_seconds": claim.seconds,
+        # Each is part of one kind of certificate.
+        **{name: getattr(claim, name, None) for name in ("leaf_error", "xi", "n_errors", "guide_weight", "guide_cost")},
+    }
 
 
-def _draw_facts(draw: Draw, origin: str) -> DrawFacts:
+def _record(job: Job, draw: Draw, fit: Fit | None, error: str | None) -> TaskRecord:
     n_rows, n_features = draw.data.X.shape
-    return DrawFacts(
+    return TaskRecord(
+        task=job.task,
         n_rows=n_rows,
         n_features=n_features,
         n_labeled=int(draw.is_labeled.sum()),
         n_labeled_a=int((draw.is_labeled & draw.data.is_a).sum()),
         n_unlabeled_a=draw.totals["A"],
-        origin=origin,
-        digest=_digest(draw.data.X, *_members(draw.data.codes, draw.data.n_classes), draw.is_labeled),
-    )
-
-
-def _fit_facts(draw: Draw, outcome: Outcome, messages: tuple[str, ...]) -> FitFacts:
-    unlabeled = ~draw.is_labeled
-    codes, predicted, n_classes = draw.data.codes, outcome.codes, draw.data.n_classes
-    return FitFacts(
-        seconds=outcome.seconds,
-        all_rows=confusion_of(codes, predicted, n_classes),
-        unlabeled_rows=confusion_of(codes[unlabeled], predicted[unlabeled], n_classes),
-        digest=_digest(*_members(predicted, n_classes)),
-        warnings=messages,
-        certificate=None if outcome.certificate is None else CertificateFacts.of(outcome.certificate),
-        n_splits=None if outcome.size is None else outcome.size.n_splits,
-        n_terms=None if outcome.size is None else outcome.size.n_terms,
+        origin=job.origin,
+        draw_digest=_digest(draw.data.X, *_members(draw.data.codes, draw.data.n_classes), draw.is_labeled),
+        fit=fit,
+        error=error,
+        versions=versions(),
+        system=platform.platform(terse=True),
+        processor=_processor(),
+        cores=os.cpu_count() or 1,
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
@@ -152,19 +164,9 @@ def _digest(*arrays: FloatArray | BoolArray) -> str:
     return together.hexdigest()[:DIGEST_LENGTH]
 
 
-def provenance() -> Provenance:
-    """Return the versions and machine of this process, and the current time."""
-    return Provenance(
-        versions=_versions(),
-        system=platform.platform(terse=True),
-        processor=_processor(),
-        cores=os.cpu_count() or 1,
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
 @cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that matter here."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

@@ -9,7 +9,6 @@ import contextlib
 import os
 import pickle
 import queue
-import struct
 import sys
 import threading
 import time
@@ -18,7 +17,6 @@ from typing import IO, Any
 
 from s2oct.study.tasks import Job, execute
 
-LENGTH = struct.Struct("<Q")
 READY = "ready"
 SECONDS_TO_STOP = 1.0
 MEMORY_VARIABLE = "S2OCT_STUDY_MEMORY"
@@ -26,23 +24,9 @@ MEMORY_VARIABLE = "S2OCT_STUDY_MEMORY"
 
 
 def send(stream: IO[bytes], message: Any) -> None:
-    """Write one message."""
-    content = pickle.dumps(message)
-    stream.write(LENGTH.pack(len(content)) + content)
+    """Write one message, to be read by ``pickle.load``."""
+    pickle.dump(message, stream)
     stream.flush()
-
-
-def receive(stream: IO[bytes]) -> Any:
-    """Read one message; EOFError if the other side has ended."""
-    (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
-    return pickle.loads(_exactly(stream, length))
-
-
-def _exactly(stream: IO[bytes], n_bytes: int) -> bytes:
-    content = stream.read(n_bytes)
-    if len(content) < n_bytes:
-        raise EOFError
-    return content
 
 
 def main() -> None:
@@ -75,7 +59,7 @@ def _listen(jobs: queue.SimpleQueue[Job]) -> None:
     """Pass jobs on. When the input ends, end the process at once, even in the middle of a fit."""
     try:
         while True:
-            jobs.put(receive(sys.stdin.buffer))
+            jobs.put(pickle.load(sys.stdin.buffer))
     finally:
         os._exit(0)
 
