@@ -26,7 +26,7 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.p2.instance import Instance
 from s2oct.p2.prepared import ModelSpec, prepare
-from s2oct.p2.rounds import Schedule, State, anneal
+from s2oct.p2.rounds import Schedule, anneal
 from s2oct.p2.starts import axis_start
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
@@ -135,7 +135,7 @@ def moves() -> None:
         began = time.perf_counter()
         prepared = instance(size)
         ready = time.perf_counter()
-        anneal(prepared, start(prepared), SCHEDULE, 0, NO_DEADLINE)
+        anneal(prepared, axis_start(prepared, np.random.default_rng(0)), SCHEDULE, 0, NO_DEADLINE)
         seconds.append(time.perf_counter() - ready)
         print(
             f"{size:9,d} unlabeled rows: preparation {ready - began:7.2f} s, moves {seconds[-1]:7.2f} s, "
@@ -154,10 +154,6 @@ def instance(n_unlabeled: int) -> Instance:
     y[N_LABELED:] = None
     problem = Problem.from_arrays(X, y, totals={"A": known})
     return Instance.of(prepare(problem, ModelSpec(3, scaled=False)), -1.0)
-
-
-def start(prepared: Instance) -> State:
-    return State.at(*axis_start(prepared, np.random.default_rng(0)))
 
 
 def main() -> None:

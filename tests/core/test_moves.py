@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from s2oct._core import NodeView
 from s2oct.p2.instance import FAR, Instance
 from s2oct.p2.prepared import Prepared
-from s2oct.p2.rounds import Schedule, State, anneal, clear_offsets
+from s2oct.p2.rounds import Schedule, anneal, clear_offsets
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
 from s2oct.trees.topology import Topology
@@ -96,22 +96,22 @@ def test_the_best_tree_of_an_annealing_has_the_cost_it_claims_and_keeps_margins(
     prepared, tree = random_case(seed, depth)
     instance = Instance.of(prepared, 0.0)
     n_nodes = tree.topology.n_branches
-    state = State.at(np.zeros((n_nodes, 3)), np.ones(n_nodes))
-    anneal(instance, state, Schedule(30, cap=1e9, on_grid=on_grid), seed, NO_DEADLINE)
-    found = score_of(prepared.problem, ObliqueTree.of(tree.topology, state.best_omega, state.best_gamma), C)
-    assert found.objective == pytest.approx(state.best_cost, abs=1e-6)
+    start, schedule = (np.zeros((n_nodes, 3)), np.ones(n_nodes)), Schedule(30, cap=1e9, on_grid=on_grid)
+    _, best, cost = anneal(instance, start, schedule, seed, NO_DEADLINE)
+    found = score_of(prepared.problem, ObliqueTree.of(tree.topology, *best), C)
+    assert found.objective == pytest.approx(cost, abs=1e-6)
     assert found.n_margin_violations == 0
-    assert np.abs(state.best_omega).max() <= prepared.bounds.s * (1 + 1e-9)
+    assert np.abs(best[0]).max() <= prepared.bounds.s * (1 + 1e-9)
 
 
 def test_grid_steps_keep_every_row_at_an_odd_distance():
     prepared, _ = random_case(11, 2)
     instance = Instance.of(prepared, -1.0)
     assert (instance.quanta > 0).all()
-    state = State.at(np.zeros((3, 3)), np.ones(3))
-    anneal(instance, state, Schedule(200, on_grid=True), 1, NO_DEADLINE)
-    assert np.abs(state.omega).max() > 0
-    h = ObliqueTree.of(Topology(2), state.omega, state.gamma).values(prepared.problem.X)
+    start = np.zeros((3, 3)), np.ones(3)
+    (omega, gamma), _, _ = anneal(instance, start, Schedule(200, on_grid=True), 1, NO_DEADLINE)
+    assert np.abs(omega).max() > 0
+    h = ObliqueTree.of(Topology(2), omega, gamma).values(prepared.problem.X)
     np.testing.assert_allclose(np.abs(h) % 2, 1.0, atol=1e-6)
 
 
@@ -119,6 +119,5 @@ def test_grid_steps_keep_every_row_at_an_odd_distance():
 def test_clearing_offsets_leaves_no_row_too_near_a_hyperplane(seed, depth):
     prepared, tree = random_case(seed, depth)
     instance = Instance.of(prepared, 0.0)
-    state = State.at(tree.omega, tree.gamma)
-    clear_offsets(instance, state, seed, NO_DEADLINE)
-    assert score_of(prepared.problem, ObliqueTree.of(tree.topology, state.omega, state.gamma)).n_margin_violations == 0
+    cleared = clear_offsets(instance, (tree.omega, tree.gamma), seed, NO_DEADLINE)
+    assert score_of(prepared.problem, ObliqueTree.of(tree.topology, *cleared)).n_margin_violations == 0

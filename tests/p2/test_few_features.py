@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import Exploration
 from s2oct.fit.strategies import offer_constant_trees, price_tree
-from s2oct.p2.instance import Instance
+from s2oct.p2.instance import Instance, lengthen
 from s2oct.p2.milp import build_lean
 from s2oct.p2.node_fits import alternating_start, forward_path
 from s2oct.p2.node_programs import polish
 from s2oct.p2.prepared import Prepared
 from s2oct.p2.proof import NOT_NEGATIVE
-from s2oct.p2.rounds import Schedule, State, anneal, clear_offsets, run_round
+from s2oct.p2.rounds import Schedule, anneal, clear_offsets, run_round
 from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import NO_DEADLINE, Clock
@@ -49,20 +49,20 @@ def test_an_annealing_keeps_to_the_number_of_features_and_to_the_cost_it_claims(
     """Swaps change two coefficients at once; the cost of the tree says whether its values followed."""
     prepared = case(seed, depth, k)
     n_nodes = prepared.topology.n_branches
-    state = State.at(np.zeros((n_nodes, P)), np.ones(n_nodes))
-    anneal(Instance.of(prepared, -1.0), state, Schedule(40, cap=1e9, on_grid=on_grid), seed, NO_DEADLINE)
-    assert max(most_used(state.omega), most_used(state.best_omega)) <= k
-    found = score_of(prepared.problem, ObliqueTree.of(prepared.topology, state.best_omega, state.best_gamma))
-    assert found.objective == pytest.approx(state.best_cost, abs=1e-6)
+    start, schedule = (np.zeros((n_nodes, P)), np.ones(n_nodes)), Schedule(40, cap=1e9, on_grid=on_grid)
+    last, best, cost = anneal(Instance.of(prepared, -1.0), start, schedule, seed, NO_DEADLINE)
+    assert max(most_used(last[0]), most_used(best[0])) <= k
+    found = score_of(prepared.problem, ObliqueTree.of(prepared.topology, *best))
+    assert found.objective == pytest.approx(cost, abs=1e-6)
     assert found.n_margin_violations == 0
-    assert np.abs(state.best_omega).max() <= prepared.bounds.s * (1 + 1e-9)
+    assert np.abs(best[0]).max() <= prepared.bounds.s * (1 + 1e-9)
 
 
 def test_grid_steps_that_swap_features_keep_every_row_at_an_odd_distance():
     prepared = case(3, 2, 2)
-    state = State.at(np.zeros((3, P)), np.ones(3))
-    anneal(Instance.of(prepared, -1.0), state, Schedule(300, on_grid=True), 1, NO_DEADLINE)
-    h = ObliqueTree.of(prepared.topology, state.omega, state.gamma).values(prepared.problem.X)
+    start = np.zeros((3, P)), np.ones(3)
+    last, _, _ = anneal(Instance.of(prepared, -1.0), start, Schedule(300, on_grid=True), 1, NO_DEADLINE)
+    h = ObliqueTree.of(prepared.topology, *last).values(prepared.problem.X)
     np.testing.assert_allclose(np.abs(h) % 2, 1.0, atol=1e-6)
 
 
@@ -70,19 +70,19 @@ def test_an_annealing_tries_every_feature():
     """With one feature a split, only swaps can reach another one."""
     prepared = case(5, 1, 1)
     seen = set()
-    state = State.at(np.eye(1, P), np.zeros(1))
+    planes = np.eye(1, P), np.zeros(1)
     for seed in range(40):
-        anneal(Instance.of(prepared, -1.0), state, Schedule(5, hot=50.0, cold=50.0), seed, NO_DEADLINE)
-        seen |= set(np.flatnonzero(state.omega[0]).tolist())
+        schedule = Schedule(5, hot=50.0, cold=50.0)
+        planes, _, _ = anneal(Instance.of(prepared, -1.0), planes, schedule, seed, NO_DEADLINE)
+        seen |= set(np.flatnonzero(planes[0][0]).tolist())
     assert seen == set(range(P))
 
 
 @given(seed=st.integers(0, 10**5), k=st.integers(1, 5))
 def test_clearing_offsets_tries_directions_of_few_features(seed, k):
     prepared = case(seed, 2, k)
-    state = State.at(np.zeros((3, P)), np.ones(3))
-    clear_offsets(Instance.of(prepared, 0.0), state, seed, NO_DEADLINE)
-    assert most_used(state.omega) <= k
+    omega, _ = clear_offsets(Instance.of(prepared, 0.0), (np.zeros((3, P)), np.ones(3)), seed, NO_DEADLINE)
+    assert most_used(omega) <= k
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -122,10 +122,8 @@ def sparse_tree(prepared: Prepared, seed: int) -> ObliqueTree:
     omega = np.zeros((prepared.topology.n_branches, P))
     for row in omega:
         row[rng.permutation(P)[:2]] = rng.normal(size=2)
-    state = State.at(omega, np.zeros(len(omega)))
-    state.lengthen(prepared.bounds.s)
-    clear_offsets(Instance.of(prepared, 0.0), state, seed, NO_DEADLINE)
-    return ObliqueTree.of(prepared.topology, state.omega, state.gamma)
+    planes = lengthen((omega, np.zeros(len(omega))), prepared.bounds.s)
+    return ObliqueTree.of(prepared.topology, *clear_offsets(Instance.of(prepared, 0.0), planes, seed, NO_DEADLINE))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.p2.instance import Instance, tree_cost, values_at_nodes
-from s2oct.p2.offsets import _LastLevel, combine_offsets
-from s2oct.p2.rounds import State, clear_offsets
+from s2oct.p2.offsets import OffsetParameters, combine_offsets, last_level_errors
+from s2oct.p2.rounds import clear_offsets
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
 from s2oct.trees.tree import ObliqueTree
@@ -31,9 +31,8 @@ def feasible_case(seed: int, depth: int, n: int = 6, m: int = 9) -> tuple[Proble
     if seed % 2:
         instance = instance.charged(rng.normal(size=(problem.n_unlabeled, 2)))
     omega = rng.integers(-3, 4, (2**depth - 1, 2)).astype(float)
-    state = State.at(omega, rng.normal(size=2**depth - 1))
-    clear_offsets(instance, state, seed, NO_DEADLINE)
-    return problem, instance, state.omega, state.gamma
+    planes = clear_offsets(instance, (omega, rng.normal(size=2**depth - 1)), seed, NO_DEADLINE)
+    return problem, instance, *planes
 
 
 def cost_of(problem: Problem, instance: Instance, omega: np.ndarray, gamma: np.ndarray) -> float:
@@ -63,23 +62,27 @@ def test_a_combination_keeps_margins_and_never_costs_more(seed, depth):
 def test_no_other_offsets_are_cheaper_for_the_labeled_rows_as_they_chose(seed, depth):
     """All pairs of points that can be best in a gap: its ends, and the bends of the labeled rows' errors in it."""
     problem, instance, omega, gamma = feasible_case(seed, depth)
-    level = _LastLevel.of(instance, omega, gamma)
-    chosen = level.errors.argmin(axis=0)
+    nodes = [node - 1 for node in instance.topology.last_level]
+    _, errors = last_level_errors(instance, values_at_nodes(instance, omega, gamma))
+    chosen = errors.argmin(axis=0)
 
-    def price(hyperplanes) -> float:
-        """What the tree costs if the labeled rows stay below the nodes they chose."""
+    def price(new_omega, new_gamma) -> float:
+        """The cost of the tree if the labeled rows stay below the nodes that they chose."""
+        H = values_at_nodes(instance, new_omega, new_gamma)
+        _, moved = last_level_errors(instance, H)
+        stay = moved[chosen, np.arange(len(chosen))]
+        return tree_cost(instance, H) + float(problem.labeled_multiplicity @ (stay - moved.min(axis=0)))
+
+    def moved_to(offsets) -> tuple[np.ndarray, np.ndarray]:
         new_omega, new_gamma = omega.copy(), gamma.copy()
-        for b, (sign, offset) in zip(level.nodes, hyperplanes, strict=True):
+        for b, (sign, offset) in zip(nodes, offsets, strict=True):
             new_omega[b], new_gamma[b] = sign * omega[b], offset
-        moved = _LastLevel.of(instance, new_omega, new_gamma)
-        stay = moved.errors[chosen, np.arange(len(chosen))]
-        labeled = float(problem.labeled_multiplicity @ stay)
-        return moved.cost + labeled - float(problem.labeled_multiplicity @ moved.errors.min(axis=0))
+        return new_omega, new_gamma
 
-    expected = min(price(pair) for pair in itertools.product(*[candidates(problem, omega[b]) for b in level.nodes]))
-    found = level.best_combination(NO_DEADLINE)
-    assert found is not None
-    assert price(found) == pytest.approx(expected, abs=1e-7)
+    choices = itertools.product(*[candidates(problem, omega[b]) for b in nodes])
+    expected = min(price(*moved_to(offsets)) for offsets in choices)
+    once = OffsetParameters(repeats=1)
+    assert price(*combine_offsets(instance, omega, gamma, NO_DEADLINE, once)) == pytest.approx(expected, abs=1e-7)
 
 
 def candidates(problem: Problem, direction: np.ndarray) -> list[tuple[float, float]]:
@@ -118,6 +121,6 @@ def test_many_rows_take_seconds():
     X = rng.integers(0, 5000, (40_000, 3)).astype(float)
     problem = Problem.from_arrays(X, [*rng.choice(["A", "B"], 400), *[None] * 39_600], totals={"A": 20_000}).merged()
     instance = Instance.of(prepared_as_is(problem, 3), 0.0)
-    state = State.at(np.eye(3)[rng.integers(3, size=7)] * instance.s, np.full(7, 2500.5 * instance.s))
-    seconds = processor_seconds(lambda: combine_offsets(instance, state.omega, state.gamma, NO_DEADLINE), enough=5)
+    planes = np.eye(3)[rng.integers(3, size=7)] * instance.s, np.full(7, 2500.5 * instance.s)
+    seconds = processor_seconds(lambda: combine_offsets(instance, *planes, NO_DEADLINE), enough=5)
     assert seconds <= 5

@@ -360,7 +360,7 @@ def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, se
         work += round_work(instance, number)
         if work > PARAMS.sparse_work or deadline.passed:
             return False
-        # Round 3 starts from the known tree, see `s2oct.p2.rounds.RECIPES`.
+        # Round 3 starts from the known tree, see `s2oct.p2.rounds.run_round`.
         for tree in reversed(run_round(instance, seed, number, deadline, start)):
             if sparse.offer(tree):
                 sparse.offer(fewer_features(few, sparse.winner, deadline))

@@ -266,7 +266,7 @@ def lengthened(prepared: Prepared, tree: ObliqueTree) -> ObliqueTree:
 
 
 def _lengthening(omega: FloatArray, distance: FloatArray, s: float, chosen: BoolArray) -> FloatArray:
-    """The factors that bring the nearest row of the chosen nodes to distance 1, as far as s allows; 1 for the others."""
+    """Factors that bring the nearest row of the chosen nodes to distance 1, as far as s allows; 1 for other nodes."""
     largest = np.abs(omega).max(axis=1, initial=0.0)
     with np.errstate(divide="ignore"):
         # Slightly more than needed, so that rounding does not undo it.

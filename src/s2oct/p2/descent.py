@@ -7,30 +7,16 @@ steps of Adam (`cpp/descent.h`). Between stages, rows that still have a cost gai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from s2oct._core import descend as take_steps
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.p2.instance import Hyperplanes, Instance, ends, margin_violation, own_leaf_errors, tree_cost, values_at_nodes
-from s2oct.p2.node_programs import CLEAR, NodeProgram, path_rows
+from s2oct.p2.node_programs import CLEAR, cheapest_hyperplane, path_rows
 from s2oct.p2.offsets import combine_offsets
 from s2oct.p2.starts import to_grid
 from s2oct.stopping import Deadline
-
-STRETCH_VALUES = 1e7
-"""Limit on the values of rows at nodes between two looks at the clock."""
-
-STAGE_WORK, FEWEST_STEPS, MOST_FEATURES = 1.5e9, 50, 200
-"""Limit on the work of a stage, about half a second, in the unit of `step_work`. A stage with fewer steps than the
-second number is not worthwhile. With more features than the third, the limit leaves too few steps."""
-
-STEP_WORK = 15
-"""Work per row, node and step besides the features. The unit is the work for one feature."""
-
-MEND_SECONDS = 1.0
-"""Time limit for the margins of one tree: a linear program can take longer than all stages together."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +51,17 @@ class DescentParameters:
         Price of a unit of margin violation when stages are compared.
     nearly_clear : float
         Margin violation per row up to which linear programs can repair a tree.
+    mend_seconds : float
+        Time limit for the margins of one tree: a linear program can take longer than all stages together.
+    stretch_values : float
+        Limit on the values of rows at nodes between two looks at the clock.
+    stage_work, fewest_steps : float, int
+        Limit on the work of a stage, about half a second, in the unit of `step_work`. A stage with fewer steps is not
+        worthwhile.
+    most_features : int
+        With more features, the limit leaves too few steps.
+    step_overhead : int
+        Work per row, node and step besides the features. The unit is the work for one feature.
     """
 
     n_stages: int = 12
@@ -83,9 +80,20 @@ class DescentParameters:
     most_near: int = 1000
     margin_price: float = 4.0
     nearly_clear: float = 0.005
+    mend_seconds: float = 1.0
+    stretch_values: float = 1e7
+    stage_work: float = 1.5e9
+    fewest_steps: int = 50
+    most_features: int = 200
+    step_overhead: int = 15
 
 
 DEFAULTS = DescentParameters()
+
+WorkingSet = tuple[FloatArray, IntArray, FloatArray, FloatArray, IntArray, float]
+"""The rows of some steps, the labeled ones first: standardised features (p, n + k), classes of the labeled rows (n,),
+sizes (n + k,), strengths (n + k,), the cell of class 0 in the domain of each unlabeled row (n_margins, k), and the
+number of rows that an unlabeled row represents."""
 
 
 @dataclass(frozen=True)
@@ -113,26 +121,26 @@ class Descent:
     is_shaken: bool = False
 
 
-def may_descend(instance: Instance) -> bool:
+def may_descend(instance: Instance, parameters: DescentParameters = DEFAULTS) -> bool:
     """Whether descents can help: no guide, no limit on features, some labels, and steps that are quick enough."""
     return (
         not instance.is_guided
         and instance.most_features is None
-        and instance.n_features <= MOST_FEATURES
+        and instance.n_features <= parameters.most_features
         and instance.n_labeled > 0
-        and step_work(instance) * FEWEST_STEPS <= STAGE_WORK
+        and step_work(instance, parameters) * parameters.fewest_steps <= parameters.stage_work
     )
 
 
 def step_work(instance: Instance, parameters: DescentParameters = DEFAULTS) -> float:
     """Work of one step."""
     n_near = min(instance.n_rows, instance.n_labeled + parameters.most_near)
-    return float(n_near * instance.topology.n_branches * (instance.n_features + STEP_WORK))
+    return float(n_near * instance.topology.n_branches * (instance.n_features + parameters.step_overhead))
 
 
-def steps_within(instance: Instance, n_steps: float) -> int:
+def steps_within(instance: Instance, n_steps: float, parameters: DescentParameters = DEFAULTS) -> int:
     """The number of steps, reduced if they would take too long."""
-    return max(1, int(min(n_steps, STAGE_WORK / step_work(instance))))
+    return max(1, int(min(n_steps, parameters.stage_work / step_work(instance, parameters))))
 
 
 def descend(
@@ -148,7 +156,7 @@ def descend(
     Stages that the deadline cuts short also count.
     """
     # 1. Standardise the features, so that one step length suits all coefficients.
-    moving = _Moving.at(instance, start, rng, parameters, on_grid=descent.on_grid)
+    moving = _MovingPlanes(instance, start, rng, parameters, on_grid=descent.on_grid)
     if descent.is_shaken:
         moving.strength = rng.exponential(size=instance.n_rows)
     found: list[tuple[float, Hyperplanes]] = []
@@ -159,113 +167,56 @@ def descend(
         if descent.on_grid and number >= parameters.free_stages:
             moving.round((number - parameters.free_stages + 1) / (n_stages - parameters.free_stages + 1))
         # 3. Shrink the margins from wide ones, which include distant rows, to those of P2.
-        moving.run_stage(_stage(descent, number, moving.spread, parameters), deadline)
+        moving.run_stage(descent, number, deadline)
         planes = moving.planes()
         H = values_at_nodes(instance, *planes)
         cost = _cost(instance, H, parameters)
         # 4. Repair the margins of the best stage so far: the gradient leaves some rows slightly too near.
         if cost < least and not descent.on_grid and not deadline.passed:
-            found.append(_mended(instance, planes, parameters, deadline.within(MEND_SECONDS)))
+            found.append(_mended(instance, planes, parameters, deadline.within(parameters.mend_seconds)))
         else:
             found.append((cost, planes))
         least = min(least, cost)
-        if found[-1][0] <= instance.floor + 1e-9 or deadline.passed:
+        if instance.is_at_floor(found[-1][0]) or deadline.passed:
             break
         # 5. Strengthen rows that still have a cost, as boosting does, so that the next stage focuses on them.
         moving.strengthen(H)
     return min(found, key=lambda stage: stage[0])
 
 
-class _Stage(NamedTuple):
-    """Values at the first and the last step; between them they change geometrically. See ``Stage`` in the kernels."""
-
-    n_steps: int
-    width: tuple[float, float]  # of the margins
-    margin: tuple[float, float]  # pull of an unlabeled row within them
-    step: tuple[float, float]  # length of a step in every coefficient
-
-
-def _stage(descent: Descent, number: int, spread: float, parameters: DescentParameters) -> _Stage:
-    """Widths, pulls and steps of a stage, given the spread of the rows along a normal."""
-    last = parameters.last_width_on_grid if descent.on_grid else parameters.last_width
-    width = max(descent.width * parameters.narrower**number * spread, 2 * last)
-    margins = parameters.margins_on_grid if descent.on_grid else parameters.margins
-    return _Stage(descent.n_steps, (width, last), margins, (descent.step * width, parameters.last_step))
-
-
-class _WorkingSet(NamedTuple):
-    """A working set of rows with standardised features: n labeled ones, then k unlabeled ones."""
-
-    Z: FloatArray  # (p, n + k) features by rows
-    labels: IntArray  # (n,) class of each labeled row
-    sizes: FloatArray  # (n + k,) size of each row
-    strength: FloatArray  # (n + k,) how strongly each row pulls
-    first: IntArray  # (n_margins, k) cell of class 0 in the domain of each unlabeled row
-    weight: float  # number of rows that an unlabeled row represents, where they are a sample
-
-
-class _Motion(NamedTuple):
-    """The hyperplanes over standardised features, Adam's averages, and the prices of the cells."""
-
-    normals: FloatArray  # (n_branches, p)
-    offsets: FloatArray  # (n_branches,)
-    mean: FloatArray  # (n_branches, p + 1) of the gradient, the offset last
-    square: FloatArray  # (n_branches, p + 1) of the squared gradient
-    prices: FloatArray  # (n_cells,)
-
-
-@dataclass(eq=False)
-class _Moving:
+class _MovingPlanes:
     """Hyperplanes over standardised features, and how strongly each row pulls at them.
 
-    ``center`` and ``scale`` standardise the features. ``Z`` (p, n + m) are the standardised rows. ``box``
-    (2, n_branches, p) bounds the coefficients.
+    ``Z`` (p, n + m) are the standardised rows, ``box`` (2, n_branches, p) bounds the coefficients, and ``prices``
+    (n_cells,) are those of the cells, which the steps adapt to the totals.
     """
 
-    instance: Instance
-    center: FloatArray
-    scale: FloatArray
-    Z: FloatArray
-    box: FloatArray
-    motion: _Motion
-    strength: FloatArray
-    on_grid: bool
-    rng: np.random.Generator
-    parameters: DescentParameters
-
-    @classmethod
-    def at(
-        cls,
+    def __init__(
+        self,
         instance: Instance,
         start: Hyperplanes,
         rng: np.random.Generator,
         parameters: DescentParameters,
         *,
         on_grid: bool,
-    ) -> _Moving:
-        """Begin at the given hyperplanes."""
-        center, scale = instance.XT.mean(axis=1), instance.XT.std(axis=1)
+    ) -> None:
+        self.instance, self.rng, self.parameters, self.on_grid = instance, rng, parameters, on_grid
+        self.center, self.scale = instance.XT.mean(axis=1), instance.XT.std(axis=1)
         # A constant feature does not distinguish rows.
-        scale[scale == 0] = 1.0
-        usable = (instance.quanta > 0) if on_grid else np.ones(len(scale), dtype=bool)
+        self.scale[self.scale == 0] = 1.0
+        self.Z = (instance.XT - self.center[:, None]) / self.scale[:, None]
+        usable = (instance.quanta > 0) if on_grid else np.ones(len(self.scale), dtype=bool)
         omega, gamma = start
-        largest = np.tile(np.where(usable, instance.s * scale, 0.0), (len(gamma), 1))
-        normals, offsets = np.clip(omega * scale, -largest, largest), gamma - omega @ center
-        memory = np.zeros((len(gamma), len(scale) + 1))
-        Z = (instance.XT - center[:, None]) / scale[:, None]
-        motion = _Motion(normals, offsets, memory, memory.copy(), np.zeros(instance.targets.n_cells))
-        box, strength = np.array([-largest, largest]), np.ones(instance.n_rows)
-        return cls(instance, center, scale, Z, box, motion, strength, on_grid, rng, parameters)
-
-    @property
-    def spread(self) -> float:
-        """Median over the nodes of the standard deviation of rows along the normal, for independent features."""
-        return float(np.median(np.linalg.norm(self.motion.normals, axis=1)))
+        largest = np.tile(np.where(usable, instance.s * self.scale, 0.0), (len(gamma), 1))
+        self.box = np.array([-largest, largest])
+        self.normals, self.offsets = np.clip(omega * self.scale, -largest, largest), gamma - omega @ self.center
+        self.prices = np.zeros(instance.targets.n_cells)
+        self.strength = np.ones(instance.n_rows)
 
     def planes(self) -> Hyperplanes:
         """The hyperplanes in model units, rounded to the grid if required."""
-        omega = self.motion.normals / self.scale
-        gamma = self.motion.offsets + omega @ self.center
+        omega = self.normals / self.scale
+        gamma = self.offsets + omega @ self.center
         if self.on_grid:
             for b in range(len(gamma)):
                 omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b], lengthen=False)
@@ -276,9 +227,9 @@ class _Moving:
         step = self.instance.quanta * self.scale
         coarse = np.argsort(-step, kind="stable")[: int(share * np.count_nonzero(step))]
         most = np.floor(self.instance.s * (1 + 1e-9) / self.instance.quanta[coarse])
-        times = np.clip(np.round(self.motion.normals[:, coarse] / step[coarse]), -most, most)
-        self.motion.normals[:, coarse] = times * step[coarse]
-        self.box[:, :, coarse] = self.motion.normals[:, coarse]
+        times = np.clip(np.round(self.normals[:, coarse] / step[coarse]), -most, most)
+        self.normals[:, coarse] = times * step[coarse]
+        self.box[:, :, coarse] = self.normals[:, coarse]
 
     def strengthen(self, H: FloatArray) -> None:
         """Increase the strength of rows that pay or are too near, and let that of the others fade."""
@@ -287,25 +238,40 @@ class _Moving:
         boosted, faded = self.parameters.boost * self.strength, 1 + self.parameters.fading * (self.strength - 1)
         self.strength = np.where(np.concatenate([pays, is_near]), boosted, faded)
 
-    def run_stage(self, stage: _Stage, deadline: Deadline) -> None:
+    def run_stage(self, descent: Descent, number: int, deadline: Deadline) -> None:
         """Take the steps of a stage, in stretches with a fixed working set."""
-        self.motion.mean[:], self.motion.square[:] = 0.0, 0.0
-        instance, parameters = self.instance, self.parameters
-        n_values = min(instance.n_rows, instance.n_labeled + parameters.most_near) * len(self.motion.offsets)
-        stretch = int(np.clip(STRETCH_VALUES / n_values, 1, parameters.stretch))
-        for begin in range(0, stage.n_steps, stretch):
+        instance, parameters, n_steps = self.instance, self.parameters, descent.n_steps
+        # 1. Width of the margins, length of a step, and pull of an unlabeled row within the margins: values at the
+        #    first and the last step, which change geometrically in between. The spread is the median over the nodes of
+        #    the standard deviation of rows along the normal, for independent features.
+        spread = float(np.median(np.linalg.norm(self.normals, axis=1)))
+        last_width = parameters.last_width_on_grid if self.on_grid else parameters.last_width
+        first_width = max(descent.width * parameters.narrower**number * spread, 2 * last_width)
+        widths, steps = (first_width, last_width), (descent.step * first_width, parameters.last_step)
+        margins = parameters.margins_on_grid if self.on_grid else parameters.margins
+        # 2. Adam's averages of the gradient and of its square, the offset last.
+        mean = np.zeros((len(self.offsets), len(self.scale) + 1))
+        motion = self.normals, self.offsets, mean, np.zeros_like(mean), self.prices
+        # 3. Take the steps, which stop only between two stretches.
+        n_values = min(instance.n_rows, instance.n_labeled + parameters.most_near) * len(self.offsets)
+        stretch = int(np.clip(parameters.stretch_values / n_values, 1, parameters.stretch))
+        bounds = np.array([instance.targets.low, instance.targets.high])
+        for begin in range(0, n_steps, stretch):
             if deadline.passed:
                 return
-            rows, outside = self.working_set(self.reach(stage, begin))
-            bounds = np.array([instance.targets.low, instance.targets.high])
+            progress = begin / max(n_steps - 1, 1)
+            width, step = (float(first * (last / first) ** progress) for first, last in (widths, steps))
+            reach = width + parameters.steps_ahead * step * float(np.sqrt(len(self.Z)))
+            rows, outside = self.working_set(reach)
             aims = instance.topology.leaf_classes, bounds, outside, self.box
-            take_steps(rows, aims, self.motion, stage, begin, min(begin + stretch, stage.n_steps))
+            stage = n_steps, widths, margins, steps
+            take_steps(rows, aims, motion, stage, begin, min(begin + stretch, n_steps))
 
-    def working_set(self, reach: float) -> tuple[_WorkingSet, FloatArray]:
-        """The rows that may be within the margins during the next stretch, and the number of other rows per cell."""
+    def working_set(self, reach: float) -> tuple[WorkingSet, FloatArray]:
+        """The labeled rows and the unlabeled rows within reach of a hyperplane, and the number of others per cell."""
         instance, n = self.instance, self.instance.n_labeled
-        H = self.motion.normals @ self.Z
-        H -= self.motion.offsets[:, None]
+        H = self.normals @ self.Z
+        H -= self.offsets[:, None]
         H = H[:, n:]
         is_near = (np.abs(H) < reach).any(axis=0)
         near, far = np.flatnonzero(is_near), np.flatnonzero(~is_near)
@@ -319,16 +285,8 @@ class _Moving:
         chosen = np.concatenate([np.arange(n), n + near])
         # A labeled row of size 2 pulls like two rows; unlabeled rows of any size keep the same distance.
         pull = self.strength[chosen] * np.where(chosen < n, instance.sizes[chosen], 1.0)
-        return _WorkingSet(
-            np.ascontiguousarray(self.Z[:, chosen]), instance.labels, instance.sizes[chosen],
-            pull, np.ascontiguousarray(first[:, near]), weight,
-        ), outside  # fmt: skip
-
-    def reach(self, stage: _Stage, begin: int) -> float:
-        """The distance within which a row matters in the next stretch."""
-        progress = begin / max(stage.n_steps - 1, 1)
-        width, step = (float(first * (last / first) ** progress) for first, last in (stage.width, stage.step))
-        return width + self.parameters.steps_ahead * step * float(np.sqrt(len(self.Z)))
+        Z, first_near = np.ascontiguousarray(self.Z[:, chosen]), np.ascontiguousarray(first[:, near])
+        return (Z, instance.labels, instance.sizes[chosen], pull, first_near, weight), outside
 
 
 def _cost(instance: Instance, H: FloatArray, parameters: DescentParameters) -> float:
@@ -356,7 +314,7 @@ def repaired(instance: Instance, omega: FloatArray, gamma: FloatArray, deadline:
     where that reduces the violation.
     """
     omega, gamma = omega.copy(), gamma.copy()
-    n, topology = instance.n_labeled, instance.topology
+    n, topology, s = instance.n_labeled, instance.topology, instance.s
     X = instance.XT[:, n:]
 
     def violation(h: FloatArray) -> float:
@@ -371,16 +329,13 @@ def repaired(instance: Instance, omega: FloatArray, gamma: FloatArray, deadline:
             rows, sign = path_rows(topology, leaf, int(b))
             h = H[b, n:]
             too_near = np.abs(h) < CLEAR
-            fitted = NodeProgram(
-                labeled=instance.XT[:, rows].T,
-                sign=sign,
-                prices=instance.sizes[rows],
-                unlabeled=X.T,
-                values=h,
-                side=np.where(h > 0, 1.0, -1.0) * np.where(too_near, near_side, 1.0),
+            fitted = cheapest_hyperplane(
+                (instance.XT[:, rows].T, sign, instance.sizes[rows]),
+                (X.T, h, np.where(h > 0, 1.0, -1.0) * np.where(too_near, near_side, 1.0)),
+                np.full(instance.n_features, s),
+                deadline,
                 may_pay=too_near,
-                largest=np.full(instance.n_features, instance.s),
-            ).solve(deadline)
-            if fitted is not None and violation(fitted[:-1] @ X - fitted[-1]) < violation(h):
-                omega[b], gamma[b] = fitted[:-1], fitted[-1]
+            )
+            if fitted is not None and violation(fitted[0] @ X - fitted[1]) < violation(h):
+                omega[b], gamma[b] = fitted
     return omega, gamma

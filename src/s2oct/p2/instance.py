@@ -22,6 +22,9 @@ Hyperplanes = tuple[FloatArray, FloatArray]
 FAR = 1e30
 """Higher than any cost: no tree was found yet, or a class has no leaf."""
 
+_CLOSE = 1e-9
+"""A smaller distance from the floor is a rounding error."""
+
 STRETCH_WORK, USUAL_MOVES = 2e6, 60
 """Rows times moves of one stretch, which takes some hundredths of a second and is fixed so that results do not depend
 on speed; and the default number of moves per visit."""
@@ -132,9 +135,18 @@ class Instance:
         return is_plain and bool((counted == np.round(counted)).all())
 
     @cached_property
+    def gridded(self) -> float:
+        """Share of the features on a grid."""
+        return float((self.quanta > 0).mean())
+
+    @cached_property
     def is_guided(self) -> bool:
         """Whether a guide charges for anything."""
         return bool(self.charges.any())
+
+    def is_at_floor(self, cost: float) -> bool:
+        """Whether a cost reaches the floor."""
+        return cost <= self.floor + _CLOSE
 
     @cached_property
     def data(self) -> CoreInstance:
@@ -280,8 +292,10 @@ def margin_violation(instance: Instance, H: FloatArray) -> float:
     return float(np.maximum(1 - np.abs(H[:, instance.n_labeled :]), 0).sum())
 
 
-def length_factors(omega: FloatArray, s: float) -> FloatArray:
-    """Factor of each normal that makes its largest coefficient s; 1 for a normal of 0."""
+def lengthen(planes: Hyperplanes, s: float) -> Hyperplanes:
+    """Scale every hyperplane up to the bound on its coefficients: rows keep their sides and gain distance."""
+    omega, gamma = planes
     largest = np.abs(omega).max(axis=1)
     splits = largest > 0
-    return np.where(splits, s / np.where(splits, largest, 1.0), 1.0)
+    factor = np.where(splits, s / np.where(splits, largest, 1.0), 1.0)
+    return omega * factor[:, None], gamma * factor

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.p2.instance import Hyperplanes, Instance, ends, length_factors, reaches
+from s2oct.p2.instance import Hyperplanes, Instance, ends, lengthen, reaches
 from s2oct.stopping import Deadline
 from s2oct.trees.topology import Topology
 
@@ -104,9 +104,8 @@ def alternating_start(
         best = replace(best, rows=rows, prices=prices)
         best.alternate(rng, deadline)
     # 5. Lengthen every normal up to s: rows keep their sides and gain distance.
-    omega, gamma = best.omega * steep, best.gamma + best.omega @ (center * steep)
-    factor = length_factors(omega, instance.s)
-    return omega * factor[:, None], np.where(omega.any(axis=1), gamma * factor, np.sign(gamma))
+    omega, gamma = lengthen((best.omega * steep, best.gamma + best.omega @ (center * steep)), instance.s)
+    return omega, np.where(omega.any(axis=1), gamma, np.sign(gamma))
 
 
 def steepness(spread: FloatArray) -> FloatArray:

@@ -21,15 +21,42 @@ SAFE, CLEAR = 1 + 1e-8, 1 - 1e-9
 """Distance required of the unlabeled rows, slightly more than 1 because of the program's own tolerance; and the
 distance at which a row counts as clear."""
 
-ENTRIES_PER_SECOND, MOST_ENTRIES = 1e7, 2e7
-"""Rows times columns of a program that can be built in a second, and limit on them: some hundred megabytes. A program
-has a column for each labeled row and for each unlabeled row that may pay."""
+_TINY = 1e-9
 
-MARGIN_PRICE = 10.0
-"""Price of a unit of missing distance; a labeled error of 1 costs 1."""
 
-_NEW_ROWS = 200
-"""Unlabeled rows that enter the program at a time: first the nearest, then the most violated."""
+@dataclass(frozen=True)
+class NodeProgramParameters:
+    """Effort of the linear programs.
+
+    Attributes
+    ----------
+    entries_per_second : float
+        Rows times columns of a program that can be built in a second.
+    most_entries : float
+        Limit on rows times columns: some hundred megabytes. A program has a column for each labeled row and for each
+        unlabeled row that may pay.
+    margin_price : float
+        Price of a unit of missing distance; a labeled error of 1 costs 1.
+    new_rows : int
+        Unlabeled rows that enter a program at a time: first the nearest, then the most violated.
+    reweightings : int
+        Number of programs in which the weights follow the coefficients of the one before, when features are dropped.
+    sparse_work : float
+        Limit on simplex steps times columns and rows of these programs for one tree: some tenths of a second.
+    most_sparse_entries : float
+        Limit on labeled rows times columns of these programs: a larger one takes too long.
+    """
+
+    entries_per_second: float = 1e7
+    most_entries: float = 2e7
+    margin_price: float = 10.0
+    new_rows: int = 200
+    reweightings: int = 4
+    sparse_work: float = 2e7
+    most_sparse_entries: float = 4e6
+
+
+DEFAULTS = NodeProgramParameters()
 
 
 def path_rows(topology: Topology, leaf: IntArray, b: int) -> tuple[IntArray, FloatArray]:
@@ -38,73 +65,67 @@ def path_rows(topology: Topology, leaf: IntArray, b: int) -> tuple[IntArray, Flo
     return rows, np.where(topology.path_sides[leaf[rows], step] == 1, 1.0, -1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class NodeProgram:
-    """Rows at a node, their sides and the bounds on the coefficients.
+def cheapest_hyperplane(
+    labeled: tuple[FloatArray, FloatArray, FloatArray],
+    unlabeled: tuple[FloatArray, FloatArray, FloatArray],
+    largest: FloatArray,
+    deadline: Deadline,
+    *,
+    may_pay: BoolArray | None = None,
+    parameters: NodeProgramParameters = DEFAULTS,
+) -> tuple[FloatArray, float] | None:
+    """The cheapest (omega, gamma) of a node; None if there is none, the time is over, or the program is too large.
 
-    Attributes
+    Parameters
     ----------
-    labeled : ndarray of shape (n, p)
-        The labeled rows whose paths pass the node.
-    sign : ndarray of shape (n,)
-        1 if a labeled row should go right, -1 if left.
-    prices : ndarray of shape (n,)
-        Price of an error of 1.
-    unlabeled : ndarray of shape (m, p)
-        All unlabeled rows.
-    values : ndarray of shape (m,)
-        Their values at the present hyperplane.
-    side : ndarray of shape (m,)
-        1 if an unlabeled row must be on the right, -1 if on the left.
-    may_pay : ndarray of shape (m,)
-        Whether an unlabeled row may be nearer than 1, at `MARGIN_PRICE`.
+    labeled : tuple of ndarrays of shapes (n, p), (n,) and (n,)
+        The labeled rows whose paths pass the node; 1 if a row should go right, -1 if left; and the price of an error
+        of 1.
+    unlabeled : tuple of ndarrays of shapes (m, p), (m,) and (m,)
+        All unlabeled rows; their values at the present hyperplane; and 1 if a row must be on the right, -1 if on the
+        left.
     largest : ndarray of shape (p,)
         Bounds on the coefficients.
+    deadline : Deadline
+        The end of the time.
+    may_pay : ndarray of shape (m,), optional
+        Whether an unlabeled row may be nearer than 1, at a price; none may by default.
+    parameters : NodeProgramParameters
+        Effort of the linear programs.
     """
-
-    labeled: FloatArray
-    sign: FloatArray
-    prices: FloatArray
-    unlabeled: FloatArray
-    values: FloatArray
-    side: FloatArray
-    may_pay: BoolArray
-    largest: FloatArray
-
-    def solve(self, deadline: Deadline) -> FloatArray | None:
-        """The cheapest (omega, gamma); None if there is none, the time is over, or the program is too large."""
-        p, n, k = len(self.largest), len(self.sign), int(self.may_pay.sum())
-        n_entries = (n + k + _NEW_ROWS) * (n + k + p)
-        if n_entries > MOST_ENTRIES or not deadline.allows(n_entries / ENTRIES_PER_SECOND):
+    (X_labeled, sign, prices), (X, values, side) = labeled, unlabeled
+    if may_pay is None:
+        may_pay = np.zeros(len(X), dtype=bool)
+    p, n, k, new_rows = len(largest), len(sign), int(may_pay.sum()), parameters.new_rows
+    n_entries = (n + k + new_rows) * (n + k + p)
+    if n_entries > parameters.most_entries or not deadline.allows(n_entries / parameters.entries_per_second):
+        return None
+    # 1. The columns are omega, gamma, and the errors of the labeled rows and of the unlabeled rows that may pay.
+    program = LinearProgram(
+        cost=np.concatenate([np.zeros(p + 1), prices, np.full(k, parameters.margin_price)]),
+        lower=np.concatenate([-largest, [-np.inf], np.zeros(n + k)]),
+        upper=np.concatenate([largest, np.full(1 + n + k, np.inf)]),
+    )
+    signed = sign[:, None] * np.column_stack([X_labeled, -np.ones(n)])
+    program.add_rows(np.hstack([signed, np.eye(n), np.zeros((n, k))]), np.ones(n))
+    # 2. Require the margins of the nearest unlabeled rows, and of others while they are missing.
+    missing = np.argsort(np.abs(values), kind="stable")[: new_rows + k]
+    while True:
+        pays = np.zeros((len(missing), k))
+        at = np.flatnonzero(may_pay[missing])
+        pays[at, np.cumsum(may_pay)[missing[at]] - 1] = 1.0
+        margins = side[missing, None] * np.column_stack([X[missing], -np.ones(len(missing))])
+        program.add_rows(np.hstack([margins, np.zeros((len(missing), n)), pays]), np.full(len(missing), SAFE))
+        solution = program.solve(deadline)
+        if solution is None:
             return None
-        program = LinearProgram(
-            cost=np.concatenate([np.zeros(p + 1), self.prices, np.full(k, MARGIN_PRICE)]),
-            lower=np.concatenate([-self.largest, [-np.inf], np.zeros(n + k)]),
-            upper=np.concatenate([self.largest, np.full(1 + n + k, np.inf)]),
-        )
-        signed = self.sign[:, None] * np.column_stack([self.labeled, -np.ones(n)])
-        program.add_rows(np.hstack([signed, np.eye(n), np.zeros((n, k))]), np.ones(n))
-        missing = np.argsort(np.abs(self.values), kind="stable")[: _NEW_ROWS + k]
-        while True:
-            program.add_rows(self._margins(missing, n, k), np.full(len(missing), SAFE))
-            solution = program.solve(deadline)
-            if solution is None:
-                return None
-            reached = self.side * (self.unlabeled @ solution[:p] - solution[p])
-            missing = np.flatnonzero((reached < CLEAR) & ~self.may_pay)
-            missing = missing[np.argsort(reached[missing], kind="stable")[:_NEW_ROWS]]
-            if not len(missing):
-                return solution[: p + 1]
-            if deadline.passed:
-                return None
-
-    def _margins(self, rows: IntArray, n: int, k: int) -> FloatArray:
-        """Rows of the program that keep some unlabeled rows on their sides, or let them pay."""
-        pays = np.zeros((len(rows), k))
-        at = np.flatnonzero(self.may_pay[rows])
-        pays[at, np.cumsum(self.may_pay)[rows[at]] - 1] = 1.0
-        margins = self.side[rows, None] * np.column_stack([self.unlabeled[rows], -np.ones(len(rows))])
-        return np.hstack([margins, np.zeros((len(rows), n)), pays])
+        reached = side * (X @ solution[:p] - solution[p])
+        missing = np.flatnonzero((reached < CLEAR) & ~may_pay)
+        missing = missing[np.argsort(reached[missing], kind="stable")[:new_rows]]
+        if not len(missing):
+            return solution[:p], float(solution[p])
+        if deadline.passed:
+            return None
 
 
 def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
@@ -122,46 +143,32 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
         if not (sign * assignment.values_labeled[rows, b] < CLEAR).any():
             continue
         h = problem.X_unlabeled @ omega[b] - gamma[b]
-        fitted = NodeProgram(
-            labeled=problem.X_labeled[rows],
-            sign=sign,
-            prices=problem.labeled_size[rows],
-            unlabeled=problem.X_unlabeled,
-            values=h,
-            side=np.where(h > 0, 1.0, -1.0),
-            may_pay=np.zeros(len(h), dtype=bool),
-            largest=np.where((omega[b] != 0) | (prepared.most_features is None), s, 0.0),
-        ).solve(deadline)
+        fitted = cheapest_hyperplane(
+            (problem.X_labeled[rows], sign, problem.labeled_size[rows]),
+            (problem.X_unlabeled, h, np.where(h > 0, 1.0, -1.0)),
+            np.where((omega[b] != 0) | (prepared.most_features is None), s, 0.0),
+            deadline,
+        )
         if fitted is not None:
-            omega[b], gamma[b] = fitted[:-1], fitted[-1]
+            omega[b], gamma[b] = fitted
     return replace(tree, omega=omega, gamma=gamma)
 
 
-REWEIGHTINGS = 4
-"""Number of programs in which the weights follow the coefficients of the one before."""
-
-WORK = 2e7
-"""Limit on simplex steps times columns and rows of the programs of one tree: some tenths of a second."""
-
-MOST_KEPT_ENTRIES = 4e6
-"""Limit on labeled rows times columns: a larger program takes too long."""
-
-_TINY = 1e-9
-
-
-def fewer_features(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
+def fewer_features(
+    prepared: Prepared, tree: ObliqueTree, deadline: Deadline, parameters: NodeProgramParameters = DEFAULTS
+) -> ObliqueTree:
     """The tree with features dropped node by node, as long as no row changes sides and no node's errors increase."""
     assignment = Assignment.of(prepared.problem, tree)
     omega, gamma = tree.omega.copy(), tree.gamma.copy()
-    work = WORK
+    work = parameters.sparse_work
     for b in range(tree.topology.n_branches):
         if np.count_nonzero(omega[b]) < 2 or deadline.passed:
             continue
         rows, sign = path_rows(tree.topology, assignment.cheapest_leaf, b)
         n_entries = len(rows) * (len(rows) + 2 * tree.n_features)
-        if n_entries > MOST_KEPT_ENTRIES or not deadline.allows(n_entries / ENTRIES_PER_SECOND):
+        if n_entries > parameters.most_sparse_entries or not deadline.allows(n_entries / parameters.entries_per_second):
             continue
-        node = _SparseProgram(prepared, omega[b], gamma[b], rows, sign)
+        node = _SparseProgram(prepared, omega[b], gamma[b], rows, sign, parameters)
         found = node.fewest(deadline, work)
         work -= node.work
         if found is not None and np.count_nonzero(found[:-1]) < np.count_nonzero(omega[b]):
@@ -176,12 +183,20 @@ class _SparseProgram:
     is 1 where a path goes right.
     """
 
-    def __init__(self, prepared: Prepared, omega: FloatArray, gamma: float, rows: IntArray, sign: FloatArray) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        omega: FloatArray,
+        gamma: float,
+        rows: IntArray,
+        sign: FloatArray,
+        parameters: NodeProgramParameters,
+    ) -> None:
         problem, s = prepared.problem, prepared.bounds.s
         self._X, self._p, self._n = problem.X_unlabeled, problem.n_features, len(rows)
         h = self._X @ omega - gamma
         self._side = np.where(h > 0, 1.0, -1.0)
-        self._present, self._s = omega, s
+        self._present, self._s, self._parameters = omega, s, parameters
         self._spread = np.ptp(problem.X, axis=0)
         p, n = self._p, self._n
         may_use = np.where((omega != 0) | (prepared.most_features is None), s, 0.0) * (self._spread > 0)
@@ -198,15 +213,14 @@ class _SparseProgram:
         self._add(sign[:, None] * self._hyperplane(problem.X_labeled[rows]), np.eye(n), 1.0)
         if paid > _TINY:
             self._add(np.zeros((1, 2 * p + 1)), -problem.labeled_size[rows][None, :], -paid)
-        nearest = np.argsort(np.abs(h), kind="stable")[:_NEW_ROWS]
-        self._add_margins(nearest)
+        self._add_margins(np.argsort(np.abs(h), kind="stable")[: parameters.new_rows])
         self.work = 0.0
 
     def fewest(self, deadline: Deadline, work: float) -> FloatArray | None:
         """(omega, gamma) with the fewest features found; None if no program was solved in time."""
         size = np.abs(self._present) * self._spread
         best = None
-        for _ in range(REWEIGHTINGS):
+        for _ in range(self._parameters.reweightings):
             found = self._shortest(1.0 / (size + 1e-3 * max(float(size.max()), _TINY)), deadline, work)
             if found is None:
                 return best
@@ -248,7 +262,7 @@ class _SparseProgram:
                 return np.append(omega, gamma)
             if deadline.passed:
                 return None
-            self._add_margins(missing[np.argsort(reached[missing], kind="stable")[:_NEW_ROWS]])
+            self._add_margins(missing[np.argsort(reached[missing], kind="stable")[: self._parameters.new_rows]])
         return None
 
     def _add_margins(self, rows: IntArray) -> None:

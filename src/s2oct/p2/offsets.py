@@ -11,187 +11,154 @@ and so on while the cost decreases.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.p2.instance import Instance, tree_cost, values_at_nodes
+from s2oct.p2.instance import Hyperplanes, Instance, reaches, tree_cost, values_at_nodes
 from s2oct.stopping import Deadline
-
-MOST_OFFERS, COMBINATION_WORK = 2000, 5e7
-"""Maximum number of offers of a node, the cheapest ones, and limit on offers times rows: each offer takes one pass over
-the possible counts."""
-
-REPEATS = 5
-"""Maximum number of combinations for one tree."""
 
 _WORTH = 1e-9
 
 
+@dataclass(frozen=True)
+class OffsetParameters:
+    """Effort of the knapsack.
+
+    Attributes
+    ----------
+    most_offers : int
+        Maximum number of offers of a node, the cheapest ones.
+    work : float
+        Limit on offers times unlabeled rows: each offer takes one pass over the possible counts.
+    repeats : int
+        Maximum number of combinations for one tree.
+    """
+
+    most_offers: int = 2000
+    work: float = 5e7
+    repeats: int = 5
+
+
+DEFAULTS = OffsetParameters()
+
+
+class Offers(NamedTuple):
+    """Offers of a node, each array of shape (n_offers,)."""
+
+    counts: IntArray  # rows to class 0
+    prices: FloatArray
+    signs: FloatArray  # of the direction
+    offsets: FloatArray
+
+    def take(self, chosen: IntArray | BoolArray) -> Offers:
+        """Some of the offers."""
+        return Offers(self.counts[chosen], self.prices[chosen], self.signs[chosen], self.offsets[chosen])
+
+
 def combine_offsets(
-    instance: Instance, omega: FloatArray, gamma: FloatArray, deadline: Deadline
-) -> tuple[FloatArray, FloatArray]:
+    instance: Instance,
+    omega: FloatArray,
+    gamma: FloatArray,
+    deadline: Deadline,
+    parameters: OffsetParameters = DEFAULTS,
+) -> Hyperplanes:
     """Hyperplanes with the best combination of last-level offsets; a node is reversed where that is cheaper.
 
     The cost of a tree whose last level keeps its margins never increases. With more than two classes, several domains
     or weights, there is no single number of rows to add up: the tree is returned unchanged, as after the deadline.
     """
-    if not instance.has_one_number or instance.n_labeled == instance.n_rows:
+    n, nodes = instance.n_labeled, np.asarray(instance.topology.last_level) - 1
+    if not instance.has_one_number or n == instance.n_rows:
         return omega, gamma
-    for _ in range(REPEATS):
+    most_offers = min(parameters.most_offers, int(parameters.work / float(instance.sizes[n:].sum())) + 1)
+    for _ in range(parameters.repeats):
         if deadline.passed:
             break
-        level = _LastLevel.of(instance, omega, gamma)
-        found = level.best_combination(deadline)
-        if found is None:
+        H = values_at_nodes(instance, omega, gamma)
+        # 1. Every labeled row chooses the node that is cheapest at present.
+        above, errors = last_level_errors(instance, H)
+        chosen = errors.argmin(axis=0) if n else np.empty(0, dtype=int)
+        # 2. List the offers of every node. They are measured along its normal, not from H: rounding would close gaps
+        #    that are exactly 2 wide.
+        along = omega[nodes] @ instance.XT
+        menus: list[Offers] = []
+        for k, b in enumerate(nodes):
+            if deadline.passed:
+                return omega, gamma
+            choosers, reached = np.flatnonzero(chosen == k), reaches(H[:, n:] > 0, b + 1)
+            menu = _offers(instance, along[k], gamma[b], choosers, reached)
+            base = float(instance.sizes[choosers] @ above[k, choosers])
+            menus.append(_cheapest(menu._replace(prices=menu.prices + base), most_offers))
+        # 3. If the present tree keeps its margins, drop offers that cost more even with the cheapest ones elsewhere.
+        keeps_margins = (np.abs(H[nodes, n:]) >= 1 - _WORTH).all()
+        cost = tree_cost(instance, H) if keeps_margins else np.inf
+        least = sum(float(menu.prices.min()) for menu in menus)
+        menus = [menu.take(menu.prices <= cost - least + float(menu.prices.min()) + _WORTH) for menu in menus]
+        if not all(len(menu.prices) for menu in menus):
+            return omega, gamma
+        # 4. Combine one offer of each node. The cost can still exceed the sum that was minimised by a rounding error.
+        picks = _cheapest_combination(menus, float(instance.totals[0]), instance.row_off, deadline)
+        if picks is None:
             return omega, gamma
         new_omega, new_gamma = omega.copy(), gamma.copy()
-        for b, (sign, offset) in zip(level.nodes, found, strict=True):
-            new_omega[b], new_gamma[b] = sign * omega[b], offset
-        if level.keeps_margins and _cost(instance, new_omega, new_gamma) >= level.cost - _WORTH:
+        for b, menu, pick in zip(nodes, menus, picks, strict=True):
+            new_omega[b], new_gamma[b] = menu.signs[pick] * omega[b], menu.offsets[pick]
+        if tree_cost(instance, values_at_nodes(instance, new_omega, new_gamma)) >= cost - _WORTH:
             return omega, gamma
         omega, gamma = new_omega, new_gamma
     return omega, gamma
 
 
-def _cost(instance: Instance, omega: FloatArray, gamma: FloatArray) -> float:
-    return tree_cost(instance, values_at_nodes(instance, omega, gamma))
+def last_level_errors(instance: Instance, H: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Errors of the labeled rows on the paths to the last-level nodes, and if they end below these, shape (nodes, n).
 
-
-@dataclass(frozen=True, eq=False)
-class _LastLevel:
-    """The last-level nodes of a tree and the rows that reach them.
-
-    ``nodes`` are their indices in omega and gamma, ``along`` is omega . x (nodes, N), ``h`` is that minus gamma,
-    ``above`` has the errors of the labeled rows on the paths there (nodes, n), and ``reached`` the unlabeled rows that
-    arrive (nodes, m). ``H`` are the values of all rows at all nodes.
+    ``H`` are the `values_at_nodes`.
     """
-
-    instance: Instance
-    nodes: IntArray
-    gamma: FloatArray
-    along: FloatArray
-    h: FloatArray
-    above: FloatArray
-    reached: BoolArray
-    H: FloatArray
-
-    @classmethod
-    def of(cls, instance: Instance, omega: FloatArray, gamma: FloatArray) -> _LastLevel:
-        n, topology = instance.n_labeled, instance.topology
-        H = values_at_nodes(instance, omega, gamma)
-        nodes = np.asarray(topology.last_level) - 1
-        # Not h + gamma: its rounding would close gaps that are exactly 2 wide.
-        along = omega[nodes] @ instance.XT
-        above = np.zeros((len(nodes), n))
-        reached = np.ones((len(nodes), instance.n_rows - n), dtype=bool)
-        for k, b in enumerate(nodes.tolist()):
-            child = b + 1
-            while child > 1:
-                h = H[child // 2 - 1]
-                above[k] += np.maximum(1 - h[:n] if child % 2 else 1 + h[:n], 0)
-                reached[k] &= (h[n:] > 0) == bool(child % 2)
-                child //= 2
-        return cls(instance, nodes, gamma[nodes], along, H[nodes], above, reached, H)
-
-    @cached_property
-    def cost(self) -> float:
-        """The cost of the present tree."""
-        return tree_cost(self.instance, self.H)
-
-    @property
-    def errors(self) -> FloatArray:
-        """Error of each labeled row if it ends below each node, shape (nodes, n)."""
-        n = self.instance.n_labeled
-        toward = np.where(self.instance.labels == 1, -1.0, 1.0)
-        return np.asarray(self.above + np.maximum(1 + toward * self.h[:, :n], 0))
-
-    @property
-    def keeps_margins(self) -> bool:
-        """Whether all unlabeled rows are at distance 1 from the last-level hyperplanes."""
-        return bool((np.abs(self.h[:, self.instance.n_labeled :]) >= 1 - _WORTH).all())
-
-    def best_combination(self, deadline: Deadline) -> list[tuple[float, float]] | None:
-        """Sign of the direction and offset for every node; None if none can be better, or after the deadline."""
-        chosen = self.errors.argmin(axis=0) if self.instance.n_labeled else np.empty(0, dtype=int)
-        menus = []
-        for k in range(len(self.nodes)):
-            if deadline.passed:
-                return None
-            menus.append(self.menu(k, chosen == k))
-        least = sum(float(menu.prices.min()) for menu in menus)
-        if self.keeps_margins:
-            # If an offer and the cheapest offers elsewhere cost more than the present tree, no better tree has it.
-            menus = [menu.up_to(self.cost - least + float(menu.prices.min())) for menu in menus]
-        if not all(len(menu.prices) for menu in menus):
-            return None
-        picks = _cheapest_combination(menus, float(self.instance.totals[0]), self.instance.row_off, deadline)
-        if picks is None:
-            return None
-        return [(menu.signs[pick], menu.offsets[pick]) for menu, pick in zip(menus, picks, strict=True)]
-
-    def menu(self, k: int, choosers: BoolArray) -> _Menu:
-        """The offers of a node in both directions, given the labeled rows that end below it."""
-        n, instance = self.instance.n_labeled, self.instance
-        base = float(instance.sizes[:n][choosers] @ self.above[k, choosers])
-        offers = [
-            _offers(
-                sign * self.along[k],
-                sign * self.gamma[k],
-                np.flatnonzero(choosers),
-                self.reached[k],
-                instance,
-            )
-            for sign in (1.0, -1.0)
-        ]
-        signs = np.concatenate([np.full(len(found[0]), sign) for sign, found in zip((1.0, -1.0), offers, strict=True)])
-        counts, prices, offsets = (np.concatenate(parts) for parts in zip(*offers, strict=True))
-        return _Menu(counts, prices + base, offsets, signs).pruned(
-            min(MOST_OFFERS, int(COMBINATION_WORK / float(instance.sizes[n:].sum())) + 1)
-        )
+    n, topology = instance.n_labeled, instance.topology
+    above = np.zeros((len(topology.last_level), n))
+    for k, node in enumerate(topology.last_level):
+        while node > 1:
+            h = H[node // 2 - 1, :n]
+            above[k] += np.maximum(1 - h if node % 2 else 1 + h, 0)
+            node //= 2
+    toward = np.where(instance.labels == 1, -1.0, 1.0)
+    return above, above + np.maximum(1 + toward * H[np.asarray(topology.last_level) - 1, :n], 0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Menu:
-    """A node's offers: rows to class 0, price, offset and sign of the direction."""
-
-    counts: IntArray
-    prices: FloatArray
-    offsets: FloatArray
-    signs: FloatArray
-
-    def pruned(self, most: int) -> _Menu:
-        """Keep the cheapest offer of every count, and at most the ``most`` cheapest of these."""
-        order = np.lexsort((self.prices, self.counts))
-        first = order[np.append(True, np.diff(self.counts[order]) > 0)]
-        return self.take(first[np.argsort(self.prices[first], kind="stable")[:most]])
-
-    def up_to(self, price: float) -> _Menu:
-        """The offers that cost no more than a price."""
-        return self.take(np.flatnonzero(self.prices <= price + _WORTH))
-
-    def take(self, rows: IntArray) -> _Menu:
-        return _Menu(self.counts[rows], self.prices[rows], self.offsets[rows], self.signs[rows])
-
-
-def _offers(
-    values: FloatArray, present: float, choosers: IntArray, reached: BoolArray, instance: Instance
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Counts, prices and offsets of all gaps along a direction; ``values`` are omega . x of all rows."""
+def _offers(instance: Instance, along: FloatArray, present: float, choosers: IntArray, reached: BoolArray) -> Offers:
+    """The offers of all gaps in both directions; ``along`` is omega . x of all rows."""
     n = instance.n_labeled
-    order = np.argsort(values[n:], kind="stable")
-    line = values[n:][order]
     sizes = np.where(reached, instance.sizes[n:], 0.0)
-    to_left = np.cumsum(np.append(0.0, sizes[order]))
     saved = sizes * (instance.charges[:, 0] - instance.charges[:, 1])
-    guide = float(sizes @ instance.charges[:, 1]) + np.cumsum(np.append(0.0, saved[order]))
-    low, high = np.append(-np.inf, line + 1), np.append(line - 1, np.inf)
-    gaps = np.flatnonzero(low <= high)
-    offsets, errors = _best_in_gaps(
-        low[gaps], high[gaps], present, values[choosers], instance.labels[choosers], instance.sizes[choosers]
-    )
-    return np.round(to_left[gaps]).astype(np.int64), errors + guide[gaps], offsets
+    both = []
+    for sign in (1.0, -1.0):
+        values = sign * along
+        order = np.argsort(values[n:], kind="stable")
+        line = values[n:][order]
+        to_left = np.cumsum(np.append(0.0, sizes[order]))
+        guide = float(sizes @ instance.charges[:, 1]) + np.cumsum(np.append(0.0, saved[order]))
+        low, high = np.append(-np.inf, line + 1), np.append(line - 1, np.inf)
+        gaps = np.flatnonzero(low <= high)
+        offsets, errors = _best_in_gaps(
+            low[gaps],
+            high[gaps],
+            sign * present,
+            values[choosers],
+            instance.labels[choosers],
+            instance.sizes[choosers],
+        )
+        counts = np.round(to_left[gaps]).astype(np.int64)
+        both.append((counts, errors + guide[gaps], np.full(len(gaps), sign), offsets))
+    return Offers(*(np.concatenate(parts) for parts in zip(*both, strict=True)))
+
+
+def _cheapest(offers: Offers, most: int) -> Offers:
+    """Keep the cheapest offer of every count, and at most the ``most`` cheapest of these."""
+    order = np.lexsort((offers.prices, offers.counts))
+    first = order[np.append(True, np.diff(offers.counts[order]) > 0)]
+    return offers.take(first[np.argsort(offers.prices[first], kind="stable")[:most]])
 
 
 def _best_in_gaps(
@@ -222,7 +189,7 @@ def _best_in_gaps(
     return offsets, np.maximum(errors, 0.0)
 
 
-def _cheapest_combination(menus: list[_Menu], total: float, C: float, deadline: Deadline) -> list[int] | None:
+def _cheapest_combination(menus: list[Offers], total: float, C: float, deadline: Deadline) -> list[int] | None:
     """One offer per node that minimises prices plus C times the distance of the count from the total.
 
     None after the deadline.

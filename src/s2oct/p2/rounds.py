@@ -1,7 +1,7 @@
 """The search for P2 in rounds: each leads from a start to trees, by annealing or by descents.
 
 A round is a pure function of the instance, a seed, its number and the best tree so far, so any order and any number of
-threads give the same trees. `RECIPES` and `DESCENTS` list the kinds of rounds, their turns and the reasons.
+threads give the same trees. `_Round.follow_recipe` lists the kinds of rounds, their turns and the reasons.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from s2oct._core import Annealer
-from s2oct.arrays import FloatArray
 from s2oct.p2.descent import DEFAULTS as DESCENT_DEFAULTS
 from s2oct.p2.descent import Descent, descend, may_descend, step_work, steps_within
 from s2oct.p2.instance import (
@@ -21,7 +20,7 @@ from s2oct.p2.instance import (
     Hyperplanes,
     Instance,
     cost_of_tree,
-    length_factors,
+    lengthen,
     margin_violation,
     tree_cost,
     values_at_nodes,
@@ -32,9 +31,6 @@ from s2oct.p2.starts import axis_start, constant_start, drawn_leaf_classes, sepa
 from s2oct.stopping import Deadline
 from s2oct.trees.tree import ObliqueTree
 
-DIRECTION_WORK = 1e6
-"""Limit on random directions times rows when the offset of a node is cleared."""
-
 _CLOSE = 1e-9
 
 
@@ -44,6 +40,9 @@ class RoundParameters:
 
     Attributes
     ----------
+    turns : tuple of str
+        Turns by number. The method that found the best tree so far has four turns of five, the other method has one.
+        Five has no common divisor with the periods of the recipes (2, 3, 4, 6 and 8), so every recipe gets its turn.
     shortest, longest : int
         Visits of the first round of a small problem, and of the longest rounds.
     first_work : float
@@ -54,8 +53,8 @@ class RoundParameters:
         With fewer rows, descents wait for this number of rounds, which are quick and often sufficient.
     hot : tuple of float
         First temperatures, drawn for every round: a hot one forgets the start, a warm one keeps the good parts of it.
-    n_directions : int
-        Random directions tried at a node when its offset is cleared.
+    n_directions, direction_work : int, float
+        Random directions tried at a node when its offset is cleared, and limit on directions times rows.
     n_peelings : int
         Number of times that every node is cut again before annealing: later nodes change the best cut of earlier ones.
     labeled_tries : int
@@ -79,6 +78,7 @@ class RoundParameters:
         Narrow descents in a row without a better tree after which a turn of descents ends.
     """
 
+    turns: tuple[str, ...] = ("leader", "descents", "leader", "round", "leader")
     shortest: int = 150
     longest: int = 20_000
     first_work: float = 2e7
@@ -86,6 +86,7 @@ class RoundParameters:
     early_rounds: int = 6
     hot: tuple[float, ...] = (1.0, 0.4)
     n_directions: int = 30
+    direction_work: float = 1e6
     n_peelings: int = 3
     labeled_tries: int = 4
     descent_steps: int = 1500
@@ -102,16 +103,12 @@ class RoundParameters:
 
 DEFAULTS = RoundParameters()
 
-TURNS = ("leader", "descents", "leader", "round", "leader")
-"""Turns by number. The method that found the best tree so far has four turns of five, the other method has one. Five
-has no common divisor with the periods of `RECIPES`, so every recipe gets its turn."""
-
 
 def descends(instance: Instance, number: int, *, descents_lead: bool, parameters: RoundParameters = DEFAULTS) -> bool:
     """Whether it is the turn of descents; ``descents_lead`` if they found the best tree so far."""
     if not may_descend(instance) or (instance.n_rows < parameters.many_rows and number < parameters.early_rounds):
         return False
-    turn = TURNS[number % len(TURNS)]
+    turn = parameters.turns[number % len(parameters.turns)]
     return descents_lead if turn == "leader" else turn == "descents"
 
 
@@ -130,16 +127,19 @@ def run_round(
     deadline = deadline.sooner(instance.step_seconds)
     if deadline.passed:
         return []
-    # 2. The number decides everything that is not random: length and recipe.
+    # 2. The number decides everything that is not random: length, recipe, and whether to start from the best tree.
+    #    A good tree often has a better one near it, but new starts find other valleys. Descents start from the best
+    #    tree in two of the three turns that the leader has, because they change all hyperplanes at once.
     rng = np.random.default_rng([seed, number])
-    run = _Round(instance, number, round_length(instance, number, parameters), best, rng, deadline, parameters)
-    recipe = next(recipe for recipe in (DESCENTS if by_descents else RECIPES) if recipe.has_turn(run))
+    n_visits = round_length(instance, number, parameters)
+    from_best = number % 5 in (0, 2) if by_descents else number % 4 == 3
     # 3. With more than two classes, the classes of the leaves are drawn: moves do not change them.
     if instance.targets.n_classes > 2:
         known = None if best is None else best.leaf_classes
-        run.instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=recipe.from_best))
+        instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=from_best))
     # 4. Follow the recipe, which ends early once a tree reaches the floor.
-    recipe.follow(run)
+    run = _Round(instance, number, n_visits, rng, deadline, parameters, best)
+    run.follow_recipe(by_descents=by_descents, from_best=from_best and best is not None)
     return run.found
 
 
@@ -196,35 +196,19 @@ class Schedule:
     on_grid: bool = False
 
 
-@dataclass(eq=False)
-class State:
-    """The present hyperplanes, and the best ones so far with their cost in the search."""
+def anneal(
+    instance: Instance, start: Hyperplanes, schedule: Schedule, seed: int, deadline: Deadline
+) -> tuple[Hyperplanes, Hyperplanes, float]:
+    """Anneal until the schedule, the deadline or the floor is reached.
 
-    omega: FloatArray
-    gamma: FloatArray
-    best_omega: FloatArray
-    best_gamma: FloatArray
-    best_cost: float
-
-    @classmethod
-    def at(cls, omega: FloatArray, gamma: FloatArray) -> State:
-        """Start from the given hyperplanes."""
-        return cls(omega.copy(), gamma.copy(), omega.copy(), gamma.copy(), FAR)
-
-    def lengthen(self, s: float) -> None:
-        """Scale every hyperplane up to the bound on its coefficients: rows keep their sides and gain distance."""
-        factor = length_factors(self.omega, s)
-        self.omega *= factor[:, None]
-        self.gamma *= factor
-
-
-def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, deadline: Deadline) -> None:
-    """Anneal ``state`` in place until the schedule, the deadline or the floor is reached."""
-    state.best_cost = Annealer(instance.data, _random_word(seed)).anneal(
-        state.omega,
-        state.gamma,
-        state.best_omega,
-        state.best_gamma,
+    Returns the last hyperplanes, and the best ones that keep their margins with their cost in the search; if none did,
+    these are the start and `FAR`.
+    """
+    omega, gamma = start
+    last, best = (omega.copy(), gamma.copy()), (omega.copy(), gamma.copy())
+    cost = Annealer(instance.data, _random_word(seed)).anneal(
+        *last,
+        *best,
         n_visits=schedule.n_visits,
         moves_per_visit=schedule.moves_per_visit,
         heats=(schedule.hot, schedule.cold),
@@ -236,18 +220,21 @@ def anneal(instance: Instance, state: State, schedule: Schedule, seed: int, dead
         stretch=instance.stretch(schedule.moves_per_visit),
         stop=lambda: deadline.passed,
     )
+    return last, best, cost
 
 
 def clear_offsets(
-    instance: Instance, state: State, seed: int, deadline: Deadline, parameters: RoundParameters = DEFAULTS
-) -> None:
-    """Give every node of ``state`` in turn its best offset clear of all unlabeled rows; try random directions."""
+    instance: Instance, start: Hyperplanes, seed: int, deadline: Deadline, parameters: RoundParameters = DEFAULTS
+) -> Hyperplanes:
+    """Give every node in turn its best offset clear of all unlabeled rows; try random directions."""
+    omega, gamma = start[0].copy(), start[1].copy()
     annealer = Annealer(instance.data, _random_word(seed))
-    n_directions = min(parameters.n_directions, int(DIRECTION_WORK / instance.n_rows))
+    n_directions = min(parameters.n_directions, int(parameters.direction_work / instance.n_rows))
     for b in range(instance.topology.n_branches):
         if deadline.passed:
-            return
-        annealer.clear_node(state.omega, state.gamma, b, n_directions, deadline.stop)
+            break
+        annealer.clear_node(omega, gamma, b, n_directions, deadline.stop)
+    return omega, gamma
 
 
 def _random_word(seed: int) -> int:
@@ -257,39 +244,61 @@ def _random_word(seed: int) -> int:
 
 @dataclass(eq=False)
 class _Round:
-    """A round in progress. Each recipe is a method; it ends early once a tree reaches the floor."""
+    """A round in progress. ``reached`` says whether the tree kept last is at the floor."""
 
     instance: Instance
     number: int
     n_visits: int
-    best: ObliqueTree | None
     rng: np.random.Generator
     deadline: Deadline
     parameters: RoundParameters
+    best: ObliqueTree | None
     found: list[ObliqueTree] = field(default_factory=list)
     reached: bool = False
 
-    @property
-    def gridded(self) -> float:
-        """Share of the features on a grid."""
-        return float((self.instance.quanta > 0).mean())
-
-    @property
-    def may_separate(self) -> bool:
-        """Whether one hyperplane can separate the classes: it uses all features."""
-        return self.instance.most_features is None and self.instance.targets.n_classes == 2
-
-    @property
-    def is_early(self) -> bool:
-        """Whether rounds are few and off the grid, so that node fits come early."""
-        return self.instance.n_rows >= self.parameters.many_rows and self.gridded < 1.0
+    def follow_recipe(self, *, by_descents: bool, from_best: bool) -> None:
+        """Choose the recipe by the number of the round. Each ends early once a tree reaches the floor."""
+        number, gridded = self.number, self.instance.gridded
+        # One hyperplane can separate two classes if it may use all features.
+        may_separate = self.instance.most_features is None and self.instance.targets.n_classes == 2
+        # With many rows off the grid there is time for few rounds, and node fits give a good tree at once. Otherwise,
+        # quick rounds come first, and node fits are another kind of start.
+        fitted_turn = 1 if self.instance.n_rows >= self.parameters.many_rows and gridded < 1.0 else 5
+        if by_descents:
+            (self.descend_from_best if from_best else self.descend_anew)()
+        elif from_best:
+            self.around_best()
+        elif self.instance.is_guided and number % 2 == 0:
+            # A guide presumes a class for every row, and node fits use it directly.
+            self.by_alternation()
+        elif number % 8 == fitted_turn:
+            self.by_alternation()
+        elif may_separate and ((gridded == 1.0 and number % 2 == 1) or (0.5 <= gridded < 1.0 and number % 6 in (3, 5))):
+            # If one hyperplane separates the labels, half of the rounds on the grid start from it.
+            self.separated_on_grid()
+        elif gridded == 1.0:
+            # On the grid margins hold by construction, so no round has to create them.
+            self.on_grid()
+        elif 0.5 <= gridded < 1.0 and number % 3 in (0, 2):
+            # Features off the grid are unusable there, so some rounds leave it.
+            self.on_grid()
+        elif 0.0 < gridded < 0.5 and number % 4 == 2:
+            # With few features on the grid it is rarely enough.
+            self.on_grid()
+        elif number % 4 == 0:
+            # With many rows and continuous features, nothing else reaches a feasible tree as quickly.
+            self.by_peeling()
+        elif number % 4 == 1:
+            # Random splits of single features are diverse and cheap.
+            self.from_axis_splits()
+        else:
+            # Labels, totals and margins one after the other succeed where all at once end in a poor valley.
+            self.by_continuation()
 
     def around_best(self) -> None:
         """Anneal at a low temperature from the best tree."""
-        assert self.best is not None
-        state = State.at(self.best.omega, self.best.gamma)
-        self.anneal(state, Schedule(self.n_visits, hot=0.5))
-        self.settle(state)
+        last, _ = self.anneal(self.best_planes, Schedule(self.n_visits, hot=0.5))
+        self.settle(last)
 
     def by_alternation(self) -> None:
         """Fit nodes to the presumed classes of the rows, then create margins: by grid steps or with a growing price.
@@ -297,54 +306,54 @@ class _Round:
         A guide rules out rounding to the grid, which would change the classes of rows about which the guide is certain.
         """
         omega, gamma = alternating_start(self.instance, self.rng, self.deadline)
-        if self.gridded == 1.0 and not self.instance.is_guided:
+        if self.instance.gridded == 1.0 and not self.instance.is_guided:
             for b in range(len(gamma)):
                 omega[b], gamma[b] = to_grid(self.instance, omega[b], gamma[b])
-            self.anneal_on_grid(State.at(omega, gamma), hot=0.4)
+            self.anneal_on_grid((omega, gamma), hot=0.4)
             return
-        cleared = State.at(omega, gamma)
-        clear_offsets(self.instance, cleared, self.seed(), self.deadline, self.parameters)
-        if not self.anneal(cleared, replace(self.true_cost(), hot=0.1)):
-            self.grow_margins(State.at(omega, gamma))
+        cleared = self.cleared((omega, gamma))
+        self.anneal(cleared, replace(self.true_cost(), hot=0.1))
+        if not self.reached:
+            self.grow_margins((omega, gamma))
 
     def separated_on_grid(self) -> None:
         """Separate the labeled classes by a linear program, round to the grid, and take grid steps only."""
         # Unused, but it keeps the random numbers of both recipes on the grid equal, and seeded fits unchanged.
         self.draw_hot()
-        state = State.at(*separating_start(self.instance, self.rng, self.deadline))
-        self.anneal_on_grid(state, hot=0.4)
+        self.anneal_on_grid(separating_start(self.instance, self.rng, self.deadline), hot=0.4)
 
     def on_grid(self) -> None:
         """Take grid steps only, which keep margins by construction: first for the labeled rows, then for all rows."""
         hot = self.draw_hot()
-        state = self.fit_labeled(constant_start, Schedule(self.n_visits, hot=hot, on_grid=True))
-        self.anneal_on_grid(state, hot)
+        planes = self.fit_labeled(constant_start, Schedule(self.n_visits, hot=hot, on_grid=True))
+        self.anneal_on_grid(planes, hot)
 
     def by_peeling(self) -> None:
         """Cut clear of all rows from the start, where rows are sparse; then anneal by the true cost."""
-        state = State.at(*constant_start(self.instance, self.rng))
+        planes = constant_start(self.instance, self.rng)
         for _ in range(self.parameters.n_peelings):
-            clear_offsets(self.instance, state, self.seed(), self.deadline, self.parameters)
-        if not self.anneal(state, self.true_cost(2)):
-            self.settle(State.at(state.best_omega, state.best_gamma))
+            planes = self.cleared(planes)
+        _, best = self.anneal(planes, self.true_cost(2))
+        if not self.reached:
+            self.settle(best)
 
     def from_axis_splits(self) -> None:
         """Anneal for labels, totals and margins together, from random splits of single features."""
-        state = State.at(*axis_start(self.instance, self.rng))
-        if not self.anneal(state, Schedule(self.n_visits, hot=self.draw_hot())):
-            self.settle(state)
+        start = axis_start(self.instance, self.rng)
+        last, _ = self.anneal(start, Schedule(self.n_visits, hot=self.draw_hot()))
+        if not self.reached:
+            self.settle(last)
 
     def by_continuation(self) -> None:
         """Fit the labeled rows, then the totals without margins, then margins with a growing price."""
-        state = self.fit_labeled(axis_start, Schedule(self.n_visits))
-        self.anneal(state, Schedule(self.n_visits // 2 + 1, cold=0.2, row_off=0.3, margin_prices=(0.0, 0.0)))
-        state.lengthen(self.instance.s)
-        self.grow_margins(state)
+        planes = self.fit_labeled(axis_start, Schedule(self.n_visits))
+        without_margins = Schedule(self.n_visits // 2 + 1, cold=0.2, row_off=0.3, margin_prices=(0.0, 0.0))
+        last, _ = self.anneal(planes, without_margins)
+        self.grow_margins(lengthen(last, self.instance.s))
 
     def descend_from_best(self) -> None:
         """Narrow descents from the best tree."""
-        assert self.best is not None
-        self.continue_from(self.cost_to_beat(), (self.best.omega, self.best.gamma))
+        self.continue_from(self.cost_to_beat(), self.best_planes)
 
     def descend_anew(self) -> None:
         """The best of some descents from new starts. One that is as good as the best tree is continued."""
@@ -352,11 +361,11 @@ class _Round:
         descents = []
         for _ in range(n_descents(self.instance, self.number, self.n_visits, self.parameters)):
             descents.append(descend(self.instance, self.draw_start(), descent, self.rng, self.deadline))
-            if descents[-1][0] <= self.instance.floor + _CLOSE or self.deadline.passed:
+            if self.instance.is_at_floor(descents[-1][0]) or self.deadline.passed:
                 break
         cost, planes = min(descents, key=lambda result: result[0])
         if descent.on_grid:
-            self.anneal_on_grid(State.at(*planes), hot=0.2)
+            self.anneal_on_grid(planes, hot=0.2)
             return
         self.keep_if_clear(planes)
         if cost <= self.cost_to_beat():
@@ -367,7 +376,7 @@ class _Round:
         most, fruitless, parameters = self.cost_to_beat(), 0, self.parameters
         n_steps = _n_steps(self.instance, self.number, parameters)
         while (
-            fruitless < parameters.n_continuations and cost > self.instance.floor + _CLOSE and not self.deadline.passed
+            fruitless < parameters.n_continuations and not self.instance.is_at_floor(cost) and not self.deadline.passed
         ):
             width, step = (float(self.rng.choice(some)) for some in (parameters.narrow_widths, parameters.short_steps))
             descent = Descent(n_steps, width, step, is_shaken=True)
@@ -377,7 +386,13 @@ class _Round:
                 cost, planes, fruitless = reached, found, 0
                 self.keep_if_clear(planes)
         if cost <= most and not self.reached:
-            self.anneal(State.at(*planes), replace(self.true_cost(2), hot=0.1, margin_prices=(1.0, 4.0)))
+            self.anneal(planes, replace(self.true_cost(2), hot=0.1, margin_prices=(1.0, 4.0)))
+
+    @property
+    def best_planes(self) -> Hyperplanes:
+        """The hyperplanes of the best tree so far."""
+        assert self.best is not None
+        return self.best.omega, self.best.gamma
 
     def cost_to_beat(self) -> float:
         """The cost of the best tree so far."""
@@ -387,69 +402,73 @@ class _Round:
         """A new start of a descent: node fits or random splits."""
         if self.rng.random() < self.parameters.fitted_starts:
             return alternating_start(self.instance, self.rng, self.deadline)
-        start = State.at(*axis_start(self.instance, self.rng))
-        start.lengthen(self.instance.s)
-        return start.omega, start.gamma
+        return lengthen(axis_start(self.instance, self.rng), self.instance.s)
 
-    def anneal_on_grid(self, state: State, hot: float) -> None:
+    def anneal_on_grid(self, start: Hyperplanes, hot: float) -> None:
         """Anneal by grid steps, then by the true cost."""
-        if not self.anneal(state, Schedule(self.n_visits, hot=hot, on_grid=True)):
-            self.anneal(state, replace(self.true_cost(), on_grid=True))
+        last, _ = self.anneal(start, Schedule(self.n_visits, hot=hot, on_grid=True))
+        if not self.reached:
+            self.anneal(last, replace(self.true_cost(), on_grid=True))
 
-    def grow_margins(self, state: State) -> None:
+    def grow_margins(self, start: Hyperplanes) -> None:
         """Anneal with a growing price of margin violations, then settle."""
         schedule = Schedule(2 * self.n_visits, hot=0.3, cold=0.05, row_off=0.2, margin_prices=(0.1, 4.0))
-        if not self.anneal(state, schedule):
-            self.settle(state)
+        last, _ = self.anneal(start, schedule)
+        if not self.reached:
+            self.settle(last)
 
-    def settle(self, state: State) -> None:
+    def settle(self, start: Hyperplanes) -> None:
         """Anneal by the true cost; then move the offsets clear of all rows and anneal again."""
-        if not self.anneal(state, self.true_cost()):
-            clear_offsets(self.instance, state, self.seed(), self.deadline, self.parameters)
-            state.omega, state.gamma = combine_offsets(self.instance, state.omega, state.gamma, self.deadline)
-            self.anneal(state, replace(self.true_cost(), hot=0.1))
+        last, _ = self.anneal(start, self.true_cost())
+        if not self.reached:
+            cleared = combine_offsets(self.instance, *self.cleared(last), self.deadline)
+            self.anneal(cleared, replace(self.true_cost(), hot=0.1))
+
+    def cleared(self, planes: Hyperplanes) -> Hyperplanes:
+        """The hyperplanes with their offsets clear of all unlabeled rows."""
+        return clear_offsets(self.instance, planes, self.seed(), self.deadline, self.parameters)
 
     def true_cost(self, times: int = 1) -> Schedule:
         """A cool schedule with the prices of P2, for ``times`` as many visits."""
         n_visits, row_off = times * self.n_visits // 2 + 1, self.instance.row_off
         return Schedule(n_visits, hot=0.3, cold=0.02, row_off=row_off, margin_prices=(4.0, 4.0), cap=1e9)
 
-    def fit_labeled(self, start: Callable[[Instance, np.random.Generator], Hyperplanes], schedule: Schedule) -> State:
+    def fit_labeled(
+        self, start: Callable[[Instance, np.random.Generator], Hyperplanes], schedule: Schedule
+    ) -> Hyperplanes:
         """Anneal on the labeled rows alone, several times if needed: they are few, so this takes less time."""
         labeled = self.instance.labeled_only()
-        tries: list[State] = []
-        while len(tries) < self.parameters.labeled_tries and (
-            not tries or tries[-1].best_cost > self.instance.floor + _CLOSE
-        ):
-            tries.append(State.at(*start(self.instance, self.rng)))
-            anneal(labeled, tries[-1], schedule, self.seed(), self.deadline)
-        best = min(tries, key=lambda state: state.best_cost)
-        return State.at(best.best_omega, best.best_gamma)
+        best, least = None, np.inf
+        for _ in range(self.parameters.labeled_tries):
+            planes = start(self.instance, self.rng)
+            _, found, cost = anneal(labeled, planes, schedule, self.seed(), self.deadline)
+            if cost < least:
+                best, least = found, cost
+            if self.instance.is_at_floor(cost):
+                break
+        assert best is not None
+        return best
 
-    def anneal(self, state: State, schedule: Schedule) -> bool:
-        """Anneal, keep the best tree with its offsets combined, and return whether it reached the floor."""
-        anneal(self.instance, state, schedule, self.seed(), self.deadline)
-        if state.best_cost == FAR:
-            return False
-        omega, gamma = state.best_omega.copy(), state.best_gamma.copy()
-        if self.deadline.passed:
-            self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-            return False
-        if state.best_cost > self.instance.floor + _CLOSE:
-            omega, gamma = combine_offsets(self.instance, omega, gamma, self.deadline)
-        self.keep(omega, gamma)
-        return self.reached
+    def anneal(self, start: Hyperplanes, schedule: Schedule) -> tuple[Hyperplanes, Hyperplanes]:
+        """Anneal, and keep the best tree with its offsets combined. Returns the last and the best hyperplanes."""
+        last, best, cost = anneal(self.instance, start, schedule, self.seed(), self.deadline)
+        self.reached = False
+        if cost < FAR and self.deadline.passed:
+            self.found.append(ObliqueTree.of(self.instance.topology, *best))
+        elif cost < FAR:
+            is_at_floor = self.instance.is_at_floor(cost)
+            self.keep(best if is_at_floor else combine_offsets(self.instance, *best, self.deadline))
+        return last, best
 
-    def keep(self, omega: FloatArray, gamma: FloatArray) -> None:
+    def keep(self, planes: Hyperplanes) -> None:
         """Keep a tree that has its margins, and note whether it reached the floor."""
-        self.found.append(ObliqueTree.of(self.instance.topology, omega, gamma))
-        cost = tree_cost(self.instance, values_at_nodes(self.instance, omega, gamma))
-        self.reached = cost <= self.instance.floor + _CLOSE
+        self.found.append(ObliqueTree.of(self.instance.topology, *planes))
+        self.reached = self.instance.is_at_floor(tree_cost(self.instance, values_at_nodes(self.instance, *planes)))
 
     def keep_if_clear(self, planes: Hyperplanes) -> None:
         """Keep hyperplanes that are clear of all unlabeled rows."""
         if margin_violation(self.instance, values_at_nodes(self.instance, *planes)) < _CLOSE:
-            self.keep(*planes)
+            self.keep(planes)
 
     def draw_hot(self) -> float:
         return float(self.rng.choice(self.parameters.hot))
@@ -462,12 +481,11 @@ def drawn_descent(
     instance: Instance, number: int, rng: np.random.Generator, parameters: RoundParameters = DEFAULTS
 ) -> Descent:
     """A descent from a new start, on the grid more often if more features are on one."""
-    share = float((instance.quanta > 0).mean())
     return Descent(
         _n_steps(instance, number, parameters),
         width=float(rng.choice(parameters.widths)),
         step=float(rng.choice(parameters.steps)),
-        on_grid=bool(rng.random() < parameters.rounded_share * share),
+        on_grid=bool(rng.random() < parameters.rounded_share * instance.gridded),
     )
 
 
@@ -480,97 +498,3 @@ def n_descents(instance: Instance, number: int, n_visits: int, parameters: Round
 def _n_steps(instance: Instance, number: int, parameters: RoundParameters) -> int:
     """Steps of a stage: more in later turns."""
     return steps_within(instance, parameters.descent_steps * 2 ** min(number / 16, 3))
-
-
-def _has_best(run: _Round) -> bool:
-    return run.best is not None
-
-
-def _always(_: _Round) -> bool:
-    return True
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A kind of round: it has the turns ``turns`` of every ``period`` rounds, if it ``suits`` the problem.
-
-    With ``from_best``, it starts from the best tree so far.
-    """
-
-    follow: Callable[[_Round], None]
-    period: int
-    turns: tuple[int, ...]
-    suits: Callable[[_Round], bool]
-    why: str
-    from_best: bool = False
-
-    def has_turn(self, run: _Round) -> bool:
-        """Whether a round follows this recipe, unless an earlier one in the table has the turn."""
-        return run.number % self.period in self.turns and self.suits(run)
-
-
-RECIPES = (
-    Recipe(
-        _Round.around_best, 4, (3,), _has_best,
-        "A good tree often has a better one near it. Not more often, because new starts find other valleys.",
-        from_best=True,
-    ),
-    Recipe(
-        _Round.by_alternation, 2, (0,), lambda run: run.instance.is_guided,
-        "A guide presumes a class for every row, and node fits use it directly.",
-    ),
-    Recipe(
-        _Round.by_alternation, 8, (1,), lambda run: run.is_early,
-        "With many rows there is time for few rounds, and node fits give a good tree at once.",
-    ),
-    Recipe(
-        _Round.by_alternation, 8, (5,), lambda run: not run.is_early,
-        "Quick rounds come first; node fits are another kind of start.",
-    ),
-    Recipe(
-        _Round.separated_on_grid, 2, (1,), lambda run: run.gridded == 1.0 and run.may_separate,
-        "If one hyperplane separates the labels, half of the rounds start from it.",
-    ),
-    Recipe(
-        _Round.separated_on_grid, 6, (3, 5), lambda run: 0.5 <= run.gridded < 1.0 and run.may_separate,
-        "The same, for the odd ones of the rounds that stay on the grid.",
-    ),
-    Recipe(
-        _Round.on_grid, 1, (0,), lambda run: run.gridded == 1.0,
-        "On the grid margins hold by construction, so no round has to create them.",
-    ),
-    Recipe(
-        _Round.on_grid, 3, (0, 2), lambda run: 0.5 <= run.gridded < 1.0,
-        "Features off the grid are unusable there, so some rounds leave it.",
-    ),
-    Recipe(
-        _Round.on_grid, 4, (2,), lambda run: 0.0 < run.gridded < 0.5,
-        "With few features on the grid it is rarely enough.",
-    ),
-    Recipe(
-        _Round.by_peeling, 4, (0,), _always,
-        "With many rows and continuous features, nothing else reaches a feasible tree as quickly.",
-    ),
-    Recipe(
-        _Round.from_axis_splits, 4, (1,), _always,
-        "Random splits of single features are diverse and cheap.",
-    ),
-    Recipe(
-        _Round.by_continuation, 1, (0,), _always,
-        "Labels, totals and margins one after the other succeed where all at once end in a poor valley.",
-    ),
-)  # fmt: skip
-"""The kinds of rounds of annealing. A round follows the first one that has the turn."""
-
-DESCENTS = (
-    Recipe(
-        _Round.descend_from_best, 5, (0, 2), _has_best,
-        "In two of the three turns that the leader has: a descent changes all hyperplanes of the best tree at once.",
-        from_best=True,
-    ),
-    Recipe(
-        _Round.descend_anew, 1, (0,), _always,
-        "New starts find other valleys.",
-    ),
-)  # fmt: skip
-"""The kinds of turns of descents, in the same form."""

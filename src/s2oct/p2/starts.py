@@ -6,7 +6,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.p2.instance import Hyperplanes, Instance
-from s2oct.p2.node_programs import ENTRIES_PER_SECOND
+from s2oct.p2.node_programs import DEFAULTS
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import Deadline
 
@@ -61,7 +61,7 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: Dea
 def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> FloatArray | None:
     """(omega, gamma) of minimum hinge error between two classes, then of minimum 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
-    if not deadline.allows(n * (n + 2 * p) / ENTRIES_PER_SECOND):
+    if not deadline.allows(n * (n + 2 * p) / DEFAULTS.entries_per_second):
         return None
     sign = np.where(instance.labels == 1, 1.0, -1.0)
     X = sign[:, None] * instance.XT[:, :n].T
