@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.arrays import FloatArray
-from s2oct.trees.features import BOOLEAN, ONEHOT, ORDINAL, Feature, FeatureColumn, as_features, as_level
+from s2oct.trees.features import BOOLEAN, ONEHOT, ORDINAL, Feature, FeatureColumn, as_level
 from s2oct.trees.rounding import Split, few_digits, pruned
 from s2oct.trees.rules import GAPS, ORDERED, SUM, THRESHOLD, SplitRule, plain_number
 from s2oct.trees.tree import ObliqueTree
@@ -26,8 +26,7 @@ EXACT = 17
 MOST_CHANGES = 3
 """Maximum number of columns of a rule for which the change needed in each is given."""
 
-WIDTH = 100
-"""Characters per line."""
+_LINES = textwrap.TextWrapper(100, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Explanation:
     def __str__(self) -> str:
         if not self.steps:
             return f"The tree splits nothing: the class of every row is {self.predicted!r}."
-        lines = [_wrapped(f"{number}. {step.sentence}") for number, step in enumerate(self.steps, start=1)]
+        lines = [_LINES.fill(f"{number}. {step.sentence}") for number, step in enumerate(self.steps, start=1)]
         return "\n".join([*lines, f"The class is {self.predicted!r}."])
 
     __repr__ = __str__
@@ -108,113 +107,106 @@ def explain_row(
         The splits on the row's path that have an effect, and its class.
     """
     X = np.asarray(row, dtype=float)[None, :]
-    right = tree.goes_right(X)[0]
-    seen = _SeenRow(X[0].tolist(), as_features(features), cells or {})
+    values, right = X[0].tolist(), tree.goes_right(X)[0]
     part, steps = pruned(tree), []
     while isinstance(part, Split):
         rule = SplitRule.of(tree, part.node, features)
-        visit = _Visit(part.node, rule, seen, not right[part.node - 1])
-        steps.append(visit.step())
+        visit = _Visit(rule, values, cells or {}, not right[part.node - 1])
+        sentence = f"{visit.finding()}. It would change {visit.change()}."
+        steps.append(Step(part.node, rule.text(), visit.total, visit.holds, sentence))
         part = part.left if visit.holds else part.right
     return Explanation(tuple(steps), classes[part.class_index])
 
 
 @dataclass(frozen=True)
-class _SeenRow:
-    """A row: its features, and the cells of its columns."""
-
-    values: list[float]
-    features: tuple[Feature, ...]
-    cells: Mapping[str, str | None]
-
-    def said(self, j: int, shown: str) -> str:
-        """Say what the row has in a feature's column: ``shown``, and the cell if it differs."""
-        feature, level = self.features[j], self._level(j)
-        cell = self.cells.get(feature.column, "")
-        if cell is None and shown != FeatureColumn.of(self.features, j).missing:
-            shown = f"missing and counts as {shown}"
-        elif cell and feature.kind in (ONEHOT, ORDINAL) and cell != level:
-            shown = f"{as_level(cell)} and counts as {shown}"
-        return f"{printable(feature.column)} is {shown}"
-
-    def said_alone(self, j: int) -> str:
-        """Say what the row has in a feature's column: a level or a number."""
-        level = self._level(j)
-        return self.said(j, self._number(j) if level is None else as_level(level))
-
-    def said_in_sum(self, j: int) -> str:
-        """Say the same in a sum, where ordered levels and missing values count as numbers."""
-        column, level = FeatureColumn.of(self.features, j), self._level(j)
-        if column.measured is None or level is None:
-            return self.said_alone(j)
-        if level != column.missing:
-            return f"{self.said_alone(column.measured)} ({self._number(j)})"
-        return f"{printable(self.features[j].column)} is {level} and counts as {self._number(j)}"
-
-    def _level(self, j: int) -> str | None:
-        return FeatureColumn.of(self.features, j).level(self.values)
-
-    def _number(self, j: int) -> str:
-        """Return the number or position that represents a column."""
-        measured = FeatureColumn.of(self.features, j).measured
-        return plain_number(few_digits(self.values[j if measured is None else measured], DIGITS))
-
-
-@dataclass(frozen=True)
 class _Visit:
-    """A row at a split, and whether the rule of the split holds for it."""
+    """A row at a split: the values of its features, its cells by column, and whether the rule of the split holds."""
 
-    node: int
     rule: SplitRule
-    row: _SeenRow
+    values: list[float]
+    cells: Mapping[str, str | None]
     holds: bool
 
-    def step(self) -> Step:
-        total = self._total({})
-        sentence = f"{self._finding(total)}. It would change {self._change()}."
-        return Step(self.node, self.rule.text(), total, self.holds, sentence)
+    @property
+    def total(self) -> float:
+        """The sum on the left of the rule."""
+        return self._total_with({})
 
-    def _total(self, setting: Mapping[int, float]) -> float:
+    def _total_with(self, setting: Mapping[int, float]) -> float:
         """Return the sum on the left of the rule, with some values of the row replaced."""
         total = 0.0
         for j, coefficient in self.rule.inequality[0]:
-            total += coefficient * setting.get(j, self.row.values[j])
+            total += coefficient * setting.get(j, self.values[j])
         return total
 
-    @property
-    def _is_missing(self) -> bool:
-        """Whether the row has a missing value in the first column, which also had some in the fit."""
-        level = self.rule.column.level(self.row.values)
-        return level is not None and level == self.rule.missing
-
-    def _finding(self, total: float) -> str:
+    def finding(self) -> str:
         """Say what the row has, and whether the rule holds for it."""
-        pairs, relation, bound = self.rule.inequality
+        pairs, relation, limit = self.rule.inequality
         j, coefficient = pairs[0]
         verdict = "holds" if self.holds else "does not hold"
         is_threshold = self.rule.kind == THRESHOLD
         if self.rule.kind != SUM and not (is_threshold and not self._is_missing):
-            return f'{self.row.said_alone(j)}, so "{self.rule.text()}" {verdict}'
-        comparison = f"{_beside(total, bound)} {relation} {plain_number(bound)} {verdict}"
+            return f'{self._value_of(j)}, so "{self.rule.text()}" {verdict}'
+        total = _on_its_side(self.total, limit)
+        comparison = f"{total} {relation} {plain_number(limit)} {verdict}"
         if is_threshold and coefficient == 1:
-            return f"{self.row.said(j, _beside(total, bound))}, and {comparison}"
-        given = ", ".join(dict.fromkeys(self.row.said_in_sum(term.indices[0]) for term in self.rule.terms))
-        return f"{' '.join(self.rule.parts()[:-1])} = {_beside(total, bound)} ({given}), and {comparison}"
+            return f"{self._is(j, total)}, and {comparison}"
+        given = ", ".join(dict.fromkeys(self._value_in_sum(term.indices[0]) for term in self.rule.terms))
+        return f"{' '.join(self.rule.parts()[:-1])} = {total} ({given}), and {comparison}"
 
-    def _change(self) -> str:
+    @property
+    def _is_missing(self) -> bool:
+        """Whether the row has a missing value in the first column, which also had some in the fit."""
+        level = self.rule.column.level(self.values)
+        return level is not None and level == self.rule.missing
+
+    def _column(self, j: int) -> FeatureColumn:
+        return FeatureColumn.of(self.rule.features, j)
+
+    def _is(self, j: int, shown: str) -> str:
+        """Say what the row has in a feature's column: ``shown``, and the cell if it differs."""
+        feature, column = self.rule.features[j], self._column(j)
+        cell = self.cells.get(feature.column, "")
+        if cell is None and shown != column.missing:
+            shown = f"missing and counts as {shown}"
+        elif cell and feature.kind in (ONEHOT, ORDINAL) and cell != column.level(self.values):
+            shown = f"{as_level(cell)} and counts as {shown}"
+        return f"{printable(feature.column)} is {shown}"
+
+    def _value_of(self, j: int) -> str:
+        """Say which level or number the row has in a feature's column."""
+        level = self._column(j).level(self.values)
+        return self._is(j, self._number(j) if level is None else as_level(level))
+
+    def _value_in_sum(self, j: int) -> str:
+        """Say the same in a sum, where ordered levels and missing values count as numbers."""
+        column = self._column(j)
+        level = column.level(self.values)
+        if column.measured is None or level is None:
+            return self._value_of(j)
+        if level != column.missing:
+            return f"{self._value_of(column.measured)} ({self._number(j)})"
+        return f"{printable(self.rule.features[j].column)} is {level} and counts as {self._number(j)}"
+
+    def _number(self, j: int) -> str:
+        """Return the number or position that represents a column."""
+        measured = self._column(j).measured
+        return plain_number(few_digits(self.values[j if measured is None else measured], DIGITS))
+
+    def change(self) -> str:
         """Say which values would change the side."""
-        j, coefficient = self.rule.inequality[0][0]
         if self.rule.kind not in (SUM, THRESHOLD):
             return self._with_other_levels()
         change = self._where(self._rises, plain_number(self.rule.inequality[2]))
-        if self.rule.kind == SUM and len(self.rule.columns) == 1:
-            return f"with no other {printable(self.rule.columns[0])}"  # all levels are on one side
         if self.rule.kind == SUM:
-            first = {self.row.features[j].column: j for j, _ in reversed(self.rule.pairs)}
-            found = [how for name in self.rule.columns for how in self._of_column(first[name])]
+            if len(self.rule.columns) == 1:
+                return f"with no other {printable(self.rule.columns[0])}"  # all levels are on one side
+            first = {self.rule.features[j].column: j for j, _ in reversed(self.rule.pairs)}
+            found = [how for name in self.rule.columns for how in self._with_other_values(first[name])]
             return f"{change}, for instance {', or '.join(found)}" if found and len(first) <= MOST_CHANGES else change
+        j, coefficient = self.rule.inequality[0][0]
         if coefficient != 1:
-            change = ", that is ".join([change, *self._of_number(j)])
+            change = ", that is ".join([change, *self._with_other_number(j)])
         changes_if_missing = self.rule.missing is not None and self.rule.sides[self.rule.missing] != self.holds
         return f"{change}, or if it were {self.rule.missing}" if changes_if_missing else change
 
@@ -239,41 +231,43 @@ class _Visit:
         if self.rule.kind == ORDERED:
             return _at_levels(self.rule.column, others)
         same = [level for level in self.rule.sides if level not in others]
-        if len(same) == 1 < len(others) and self.row.features[self.rule.pairs[0][0]].kind != BOOLEAN:
+        if len(same) == 1 < len(others) and self.rule.features[self.rule.pairs[0][0]].kind != BOOLEAN:
             return f"if {column} were not {missing}" if same == [missing] else f"with another {column}"
         if len(others) <= len(same) or len(others) <= MOST_CHANGES:
             return f"if {column} were {_named(others)}"
         return f"if {column} were anything but {_named(same)}"
 
-    def _of_column(self, j: int) -> list[str]:
+    def _with_other_values(self, j: int) -> list[str]:
         """Say which values of one column of a sum would change the side."""
-        column, name = FeatureColumn.of(self.row.features, j), printable(self.row.features[j].column)
-        values = dict(enumerate(self.row.values))
-        sides = {level: self.rule.goes_left({**values, **setting}) for level, setting in column.settings.items()}
-        changing = [level for level, is_left in sides.items() if is_left != self.holds]
-        if column.measured is not None and not self.row.features[column.measured].levels:
-            return [*self._of_number(column.measured), *(f"with {name} {level}" for level in changing)]
+        column, name = self._column(j), printable(self.rule.features[j].column)
+        values = dict(enumerate(self.values))
+        changing = [
+            level
+            for level, setting in column.settings.items()
+            if self.rule.goes_left({**values, **setting}) != self.holds
+        ]
+        if column.measured is not None and not self.rule.features[column.measured].levels:
+            return [*self._with_other_number(column.measured), *(f"with {name} {level}" for level in changing)]
         if not changing:
             return []
         if column.measured is not None:
-            known = [level for level in changing if level != column.missing]
-            if column.missing is not None and len(known) in (0, len(column.settings) - 1):
-                return [f"with {name} {'not ' if known else ''}{column.missing}"]
+            n_known = len(changing) - (column.missing in changing)
+            if column.missing is not None and n_known in (0, len(column.settings) - 1):
+                return [f"with {name} {'not ' if n_known else ''}{column.missing}"]
             return [f"with {name} {_at_levels(column, changing)}"]
-        if len(changing) == len(sides) - 1 > 1:
+        if len(changing) == len(column.settings) - 1 > 1:
             return [f"with another {name}"]
         return [f"with {name} {_named(changing[:MOST_CHANGES])}"]
 
-    def _of_number(self, j: int) -> list[str]:
+    def _with_other_number(self, j: int) -> list[str]:
         """Say which values of a number would change the side; empty if they are outside the range of the fit."""
-        feature, coefficient = self.row.features[j], dict(self.rule.inequality[0]).get(j, 0.0)
-        others = self._total(dict.fromkeys(FeatureColumn.of(self.row.features, j).features, 0.0))
+        feature, coefficient = self.rule.features[j], dict(self.rule.inequality[0]).get(j, 0.0)
+        others = self._total_with(dict.fromkeys(self._column(j).features, 0.0))
         limit = (self.rule.inequality[2] - others) / coefficient if coefficient else math.inf
         if not math.isfinite(limit):
             return []
         rises, name = self._rises == (coefficient > 0), printable(feature.column)
-        whole = round(limit)
-        if feature.is_whole and not _is_close(whole, limit):
+        if feature.is_whole and not _is_close(round(limit), limit):
             whole = math.ceil(limit) if rises else math.floor(limit)
             where = f"at {whole} or {'above' if rises else 'below'}"
             return [f"with {name} {where}"] if feature.low <= whole <= feature.high else []
@@ -296,11 +290,11 @@ def _at_levels(column: FeatureColumn, levels: Sequence[str]) -> str:
     return where if len(known) == len(levels) else f"{where}, or if it were {column.missing}"
 
 
-def _beside(value: float, bound: float) -> str:
-    """Return a value with few digits, but enough to show on which side of a bound it is."""
+def _on_its_side(value: float, limit: float) -> str:
+    """Return a value with few digits, but enough to show on which side of a limit it is."""
     for digits in range(DIGITS, EXACT):
         short = few_digits(value, digits)
-        if (short <= bound) == (value <= bound) and (short >= bound) == (value >= bound):
+        if (short <= limit) == (value <= limit) and (short >= limit) == (value >= limit):
             return plain_number(short)
     return plain_number(value)
 
@@ -313,7 +307,3 @@ def _about(value: float) -> str:
 
 def _is_close(value: float, other: float) -> bool:
     return math.isclose(value, other, rel_tol=1e-12, abs_tol=1e-12)
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
