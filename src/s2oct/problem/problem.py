@@ -1,9 +1,9 @@
-"""The immutable data of a fit: rows, labels, totals, weights and a guide; merging of equal rows; a hash of the data."""
+"""The immutable data of a fit: rows, labels, totals, weights and a guide; how identical rows merge; a hash of all."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.problem.batches import mixed
+from s2oct.problem.batches import MOST_WHOLE, mixed
 from s2oct.problem.known import Known, in_mean_weights
 from s2oct.problem.labels import Labels, read_labels
 from s2oct.problem.targets import Targets
@@ -23,34 +23,23 @@ def equal_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
     """The first position of each distinct row, in ascending order, and for each row the number of its distinct row."""
     if not len(rows):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    # Adding 0.0 turns -0.0 into 0.0, whose bytes differ.
-    cells = np.ascontiguousarray(rows + 0.0)
-    _, first, inverse = np.unique(_hashes(cells), return_index=True, return_inverse=True)
-    inverse = inverse.ravel()
-    if not _are_equal(cells, first[inverse]):
-        keys = cells.view([("", rows.dtype)] * rows.shape[1]).ravel()
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    hashes = row_hashes(len(rows), rows.T)
+    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    if not (rows == rows[first[inverse.ravel()]]).all():  # different rows share a hash
+        _, first, inverse = np.unique(rows + 0.0, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     return first[order], position[inverse.ravel()]
 
 
-def _hashes(cells: FloatArray) -> IntArray:
-    """Hash each row: sorting numbers is many times faster than sorting rows."""
-    bits = cells.view(np.uint64)
-    found = np.zeros(len(bits), dtype=np.uint64)
-    for column in bits.T:
-        found ^= column
-        found *= np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(29)
-    return found.view(np.int64)
-
-
-def _are_equal(cells: FloatArray, others: IntArray) -> bool:
-    """Whether every row equals the row with the same hash; different rows may share a hash."""
-    other = np.flatnonzero(others != np.arange(len(cells)))
-    return bool((cells[other] == cells[others[other]]).all())
+def row_hashes(n_rows: int, columns: Iterable[FloatArray | IntArray]) -> Any:
+    """A hash of each row of some columns; sorting hashes is many times faster than sorting rows."""
+    found = np.zeros(n_rows, dtype=np.uint64)
+    for column in columns:
+        # Adding 0.0 turns -0.0, whose bytes differ, into 0.0.
+        found = mixed(found ^ np.ascontiguousarray(column + 0.0, dtype="<f8").view(np.uint64))
+    return found
 
 
 def group_sums(group: IntArray, values: FloatArray) -> FloatArray:
@@ -122,7 +111,7 @@ class Guide:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The data of P2. Rows have multiplicities, because equal rows can be merged.
+    """The data of P2. Rows have multiplicities, because identical rows can be merged.
 
     Parameters
     ----------
@@ -318,7 +307,7 @@ class Problem:
         return np.vstack([self.X_labeled, self.X_unlabeled])
 
     def merged(self) -> Problem:
-        """Merge equal rows (and labels) and count them.
+        """Merge identical rows with the same label and count them.
 
         Returns
         -------
@@ -328,7 +317,7 @@ class Problem:
         return self.merged_groups()[0]
 
     def merged_groups(self) -> tuple[Problem, IntArray]:
-        """Merge equal rows, and keep track of the unlabeled ones.
+        """Merge identical rows, and keep track of the unlabeled ones.
 
         Returns
         -------
@@ -358,15 +347,11 @@ class Problem:
         return merged, group_unlabeled
 
     def _rows_by_domain(self) -> FloatArray:
-        """The unlabeled rows and their domains: equal rows are merged within a domain."""
+        """The unlabeled rows and their domains: identical rows are merged within a domain."""
         if self.targets.has_one_domain:
             return self.X_unlabeled
         return np.column_stack([self.X_unlabeled, self.targets.first_cells.T])
 
-
-MOST_HASHED = 100_000
-"""Largest number of rows that are hashed in their order. More rows come in batches, perhaps on several machines, so
-each of them gets a mark of its own."""
 
 _DECIMALS = 4
 """Decimals of weights, in units of the mean weight, that enter a hash: the mean depends on the order of the sum."""
@@ -408,10 +393,11 @@ class DataSummary:
         DataSummary
             Hash, numbers of rows and totals.
         """
-        if problem.n_rows > MOST_HASHED:
+        totals = whole_if_whole(problem.unit * problem.totals)
+        if problem.n_rows > MOST_WHOLE:
+            # Rows in batches, perhaps on several machines, have no common order: each gets a mark of its own.
             sizes, domains = problem.unlabeled_size, problem.targets.first_cells // problem.n_classes
             mark, m = rows_mark(problem.X_unlabeled, sizes, domains), problem.n_unlabeled
-            totals = whole_if_whole(problem.unit * problem.totals)
             return cls(register_hash(problem, problem.targets, mark, m), problem.n_labeled, m, totals)
         shapes = (problem.X_labeled.shape, problem.X_unlabeled.shape, problem.classes.tolist())
         digest = hashlib.sha256(repr(shapes).encode())
@@ -422,17 +408,12 @@ class DataSummary:
             *_known_numbers(problem),
         ):
             digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
-        totals = whole_if_whole(problem.unit * problem.totals)
         return cls(digest.hexdigest(), problem.n_labeled, problem.n_unlabeled, totals)
 
 
 def rows_mark(X: FloatArray, sizes: FloatArray, domains: IntArray) -> int:
     """A hash of rows in any order: the marks of parts of the rows add up to it modulo 2^64."""
-    key = np.zeros(len(X), dtype=np.uint64)
-    for column in (*X.T, np.round(sizes, _DECIMALS), *domains):
-        # Adding 0.0 makes one zero of the two.
-        key = mixed(key ^ np.ascontiguousarray(column + 0.0, dtype="<f8").view(np.uint64))
-    return int(key.sum(dtype=np.uint64))
+    return int(row_hashes(len(X), (*X.T, np.round(sizes, _DECIMALS), *domains)).sum(dtype=np.uint64))
 
 
 def register_hash(problem: Problem, targets: Targets, mark: int, n_unlabeled: int) -> str:

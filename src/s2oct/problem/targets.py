@@ -7,7 +7,7 @@ is the paper's case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -61,21 +61,10 @@ class Margin:
         """Number of domains."""
         return len(self.domains)
 
-    def arranged(self, rows: IntArray, classes: IntArray) -> Margin:
-        """The same totals with rows and classes in another order."""
-        low, high, value, se = (part[:, classes] for part in (self.low, self.high, self.value, self.se))
-        return replace(self, codes=self.codes[rows], low=low, high=high, value=value, se=se)
-
-    def over(self, unit: float) -> Margin:
-        """The same totals in another unit."""
-        low, high, value, se = (_near_whole(part / unit) for part in (self.low, self.high, self.value, self.se))
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Margin:
+        """The same with a change to each of the four arrays."""
+        low, high, value, se = map(change, (self.low, self.high, self.value, self.se))
         return replace(self, low=low, high=high, value=value, se=se)
-
-    def shifted(self, change: FloatArray) -> Margin:
-        """The same with a change added to each cell, which does not fall below 0."""
-        more = change.reshape(self.low.shape)
-        low, high, value = (np.maximum(part + more, 0.0) for part in (self.low, self.high, self.value))
-        return replace(self, low=low, high=high, value=value)
 
     def counts(self, classes: IntArray, sizes: FloatArray) -> FloatArray:
         """Rows of each class in each domain, each row counted with its size, shape (n_domains, n_classes)."""
@@ -163,34 +152,34 @@ class Targets:
         """Rows that would have to change class to meet all totals, added up over margins and domains."""
         return float(sum(margin.rows_off(margin.counts(classes, sizes)).sum() for margin in self.margins))
 
+    def _each(self, change: Callable[[Margin], Margin]) -> Targets:
+        return replace(self, margins=tuple(map(change, self.margins)))
+
     def of_rows(self, rows: IntArray) -> Targets:
         """The same totals for some of the rows, each of which may stand for several."""
-        return replace(self, margins=tuple(replace(margin, codes=margin.codes[rows]) for margin in self.margins))
+        return self._each(lambda margin: replace(margin, codes=margin.codes[rows]))
 
     def arranged(self, rows: IntArray, classes: IntArray) -> Targets:
         """The same totals with rows and classes in another order."""
-        return replace(self, margins=tuple(margin.arranged(rows, classes) for margin in self.margins))
+        return self.of_rows(rows)._each(lambda margin: margin.mapped(lambda part: part[:, classes]))
 
     def over(self, unit: float) -> Targets:
         """The same totals in another unit; numbers that should be whole are, in spite of rounding errors."""
-        return replace(self, margins=tuple(margin.over(unit) for margin in self.margins))
+        return self._each(lambda margin: margin.mapped(lambda part: _near_whole(part / unit)))
 
     def shifted(self, change: FloatArray) -> Targets:
         """The same with a change added to each cell, which does not fall below 0."""
-        parts = np.split(change, np.cumsum([margin.low.size for margin in self.margins[:-1]]))
-        return replace(
-            self, margins=tuple(margin.shifted(part) for margin, part in zip(self.margins, parts, strict=True))
-        )
+        shifts = np.split(change, np.cumsum([margin.low.size for margin in self.margins[:-1]]))
+        margins = []
+        for margin, shift in zip(self.margins, shifts, strict=True):
+            more = shift.reshape(margin.low.shape)
+            low, high, value = (np.maximum(part + more, 0.0) for part in (margin.low, margin.high, margin.value))
+            margins.append(replace(margin, low=low, high=high, value=value))
+        return replace(self, margins=tuple(margins))
 
     def widened(self, rows: float) -> Targets:
         """The same with bounds that are wider by a number of rows on both sides."""
-        return replace(
-            self,
-            margins=tuple(
-                replace(margin, low=np.maximum(margin.low - rows, 0.0), high=margin.high + rows)
-                for margin in self.margins
-            ),
-        )
+        return self._each(lambda m: replace(m, low=np.maximum(m.low - rows, 0.0), high=m.high + rows))
 
     def class_totals(self) -> FloatArray:
         """Total of each class over all domains of the first margin, with the middle of bounds as an unknown total."""
