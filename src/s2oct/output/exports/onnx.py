@@ -52,8 +52,7 @@ def tree_to_onnx(
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
     graph = _Graph(columns)
-    features = graph.read_numbers(columns) if columns.is_numeric else graph.read_columns(columns)
-    graph.route(tree, features, _label_tensor(classes))
+    graph.route(tree, graph.read(columns), _label_tensor(classes))
     return graph.serialised()
 
 
@@ -85,24 +84,22 @@ class _Graph:
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
 
-    def read_numbers(self, encoding: Encoding) -> list[str]:
-        """Split one input into its columns, each of shape (rows, 1)."""
-        self._input("X", self._onnx.TensorProto.DOUBLE, len(encoding.columns))
+    def read(self, encoding: Encoding) -> list[str]:
+        """Compute the features, each of shape (rows, 1), from one input of all numbers or one input per column."""
         features: list[str] = []
-        for j, column in enumerate(encoding.columns):
-            number = self._add("Gather", ["X", self._constant(f"column_{j}", np.array([j]))], f"x_{j}", axis=1)
-            features += self._number(number, j, column)
-        return features
-
-    def read_columns(self, encoding: Encoding) -> list[str]:
-        """Make features from one input per column, each of shape (rows, 1)."""
-        features: list[str] = []
+        if encoding.is_numeric:
+            self._input("X", self._onnx.TensorProto.DOUBLE, len(encoding.columns))
         for position, column in enumerate(encoding.columns):
-            if column.kind == NUMBER:
-                self._input(column.name, self._onnx.TensorProto.DOUBLE, 1)
-                features += self._number(column.name, position, column)
-            else:
+            if column.kind != NUMBER:
                 features += self._codes(position, column)
+                continue
+            number = column.name
+            if encoding.is_numeric:
+                index = self._constant(f"column_{position}", np.array([position]))
+                number = self._add("Gather", ["X", index], f"x_{position}", axis=1)
+            else:
+                self._input(number, self._onnx.TensorProto.DOUBLE, 1)
+            features += self._number(number, position, column)
         return features
 
     def _number(self, number: str, position: int, column: Column) -> list[str]:

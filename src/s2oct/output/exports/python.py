@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from s2oct.output.exports.rules import (
-    cell_test,
+    Language,
     checked_encoding,
     columns_used,
     missing_level,
     plain_classes,
-    positions_of,
-    written_sum,
 )
 from s2oct.tables.dialect import MISSING
 from s2oct.tables.encoding import Column, Encoding
@@ -87,6 +84,20 @@ if __name__ == "__main__":
             print(predict(line))
 """
 
+_PYTHON = Language(
+    number=repr,
+    string=repr,
+    position=lambda value, positions: f"{positions!r}[{value}]",
+    is_missing="{0} is None",
+    is_known="{0} is not None",
+    or_missing="{0} is None or {1}",
+    and_known="{0} is not None and {1}",
+    is_in="{0} in [{1}]",
+    is_not_in="{0} not in [{1}]",
+    filled="({1} if {0} is None else {0})",
+    gap="({0} is None)",
+)
+
 
 def tree_to_python(
     tree: ObliqueTree, feature_names: Sequence[str], classes: Sequence[Any], *, encoding: Encoding | None = None
@@ -124,65 +135,31 @@ def tree_to_python(
     'yes'
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
-    part = pruned(tree)
+    root = pruned(tree)
     labels = list(map(repr, plain_classes(classes)))
-    read = _Columns(columns_used(tree, part, columns), columns)
-    body = [*read.lines(), *_branches(tree, part, labels, read)]
+    body = [*_reading(columns_used(tree, root, columns)), *_branches(tree, root, labels, columns)]
     predict = "\n".join(f"    {line}" for line in body)
     names = f"COLUMNS = {list(columns.names)!r}\nCLASSES = [{', '.join(labels)}]\n{_CONSTANTS}"
     title = '    """The class of one row."""\n'
     return f"{_HEAD}{names}{_READERS}\n\ndef predict(row):\n{title}{predict}\n{_MAIN}"
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The used columns, read into v0, v1, ...: numbers with None for missing values, or levels."""
-
-    used: dict[Column, int]
-    encoding: Encoding
-
-    def lines(self) -> Iterator[str]:
-        """Yield the lines that read the columns."""
-        for column, place in self.used.items():
-            if column.kind == NUMBER:
-                yield f"v{place} = _number(row, {place}, {column.fill is not None})  # {column.name!r}"
-                continue
+def _reading(used: Mapping[Column, int]) -> Iterator[str]:
+    """Yield the lines that read the columns: numbers, with None for missing values, or levels."""
+    for column, place in used.items():
+        if column.kind == NUMBER:
+            yield f"v{place} = _number(row, {place}, {column.fill is not None})  # {column.name!r}"
+        else:
             readings = {text: column.categories[position] for text, position in column.readings.items()}
             read = f"{place}, {readings!r}, {missing_level(column)!r}, {column.rest!r}"
             yield f"v{place} = _category(row, {read})  # {column.name!r}"
 
-    def condition(self, rule: SplitRule) -> str:
-        """Write the condition for rows that go left."""
-        test = cell_test(rule, self.encoding)
-        if test is None:
-            return f"{written_sum(rule.pairs, lambda c, j: f'{c!r} * {self._feature(j)}')} <= {rule.offset!r}"
-        value, column = f"v{self.used[test.column]}", test.column
-        if column.kind != NUMBER:
-            return f"{value} {'' if test.is_in else 'not '}in {list(test.levels)!r}"
-        if test.comparison is None:
-            return f"{value} is {'' if test.missing_left else 'not '}None"
-        coefficient, relation, offset = test.comparison
-        comparison = f"{'' if coefficient == 1 else f'{coefficient!r} * '}{value} {relation} {offset!r}"
-        if test.missing_left is None:
-            return comparison
-        return f"{value} is {'None or' if test.missing_left else 'not None and'} {comparison}"
 
-    def _feature(self, j: int) -> str:
-        column, level = self.encoding.source(j)
-        value = f"v{self.used[column]}"
-        if column.kind == NUMBER:
-            known = value if column.fill is None else f"({column.fill!r} if {value} is None else {value})"
-            return known if level is None else f"({value} is None)"
-        if level is not None:
-            return f"({value} == {level!r})"
-        return f"{positions_of(column)!r}[{value}]"
-
-
-def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str], read: _Columns) -> Iterator[str]:
+def _branches(tree: ObliqueTree, part: Leaf | Split, labels: Sequence[str], encoding: Encoding) -> Iterator[str]:
     if isinstance(part, Leaf):
         yield f"return {labels[part.class_index]}"
         return
-    rule = SplitRule.of(tree, part.node, read.encoding.described)
-    yield f"if {read.condition(rule)}:  # {rule.text()}"
-    yield from (f"    {line}" for line in _branches(tree, part.left, labels, read))
-    yield from _branches(tree, part.right, labels, read)
+    rule = SplitRule.of(tree, part.node, encoding.described)
+    yield f"if {_PYTHON.condition(rule, encoding)}:  # {rule.text()}"
+    yield from (f"    {line}" for line in _branches(tree, part.left, labels, encoding))
+    yield from _branches(tree, part.right, labels, encoding)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.rules import (
-    cell_test,
+    Language,
     checked_encoding,
     columns_used,
     missing_level,
     plain_classes,
-    positions_of,
-    written_sum,
 )
 from s2oct.tables.dialect import MISSING
 from s2oct.tables.encoding import Column, Encoding
@@ -148,89 +145,52 @@ def tree_to_r(
     <BLANKLINE>
     """
     columns = checked_encoding(tree, feature_names, classes, encoding)
-    part = pruned(tree)
-    labels = ", ".join(_labels(plain_classes(classes)))
-    read = _Columns(columns_used(tree, part, columns), columns)
-    body = [*read.lines(), *_decision(tree, part, read), "classes[class]"]
-    constants = f"  classes <- c({labels})\n  gaps <- c({_strings(MISSING)})"
+    root = pruned(tree)
+    first, *rest = _branches(tree, root, columns)
+    if isinstance(root, Leaf):
+        first = f"rep({first}, nrow(data))"
+    body = [
+        *_reading(columns_used(tree, root, columns)),
+        f"class <- {first}",
+        *rest,
+        "class[!known] <- NA",
+        "classes[class]",
+    ]
+    constants = f"  classes <- c({', '.join(_labels(plain_classes(classes)))})\n  gaps <- c({_strings(MISSING)})"
     indented = "\n".join(f"    {line}" for line in body)
     return f"{_HEAD}{constants}{_READERS}{indented}\n  }}\n}})\n"
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The used columns, read into v0, v1, ...: numbers with NA for missing values, or levels."""
-
-    used: dict[Column, int]
-    encoding: Encoding
-
-    def lines(self) -> Iterator[str]:
-        """Yield the lines that read the columns and determine which rows are known."""
-        known = ["rep(TRUE, nrow(data))"]
-        for column, place in self.used.items():
-            name = r_string(column.name)
-            if column.kind == NUMBER:
-                known.append(f"is.finite(v{place})" if column.fill is None else f"!is.infinite(v{place})")
-                yield f"v{place} <- number(data, {name})"
-                continue
+def _reading(used: Mapping[Column, int]) -> Iterator[str]:
+    """Yield the lines that read the columns, with NA for missing numbers, and determine which rows are known."""
+    known = ["rep(TRUE, nrow(data))"]
+    for column, place in used.items():
+        name = r_string(column.name)
+        if column.kind == NUMBER:
+            known.append(f"is.finite(v{place})" if column.fill is None else f"!is.infinite(v{place})")
+            yield f"v{place} <- number(data, {name})"
+        else:
             known.append(f"!is.na(v{place})")
             levels = (column.categories[position] for position in column.readings.values())
             missing, rest = r_string(missing_level(column)), r_string(str(column.rest))
             read = f"c({_strings(column.readings)}), c({_strings(levels)}), {missing}, {rest}"
             yield f"v{place} <- category(data, {name}, {read})"
-        yield f"known <- {' & '.join(known)}"
-
-    def condition(self, rule: SplitRule) -> str:
-        """Write the condition for rows that go left."""
-        test = cell_test(rule, self.encoding)
-        if test is None:
-            total = written_sum(rule.pairs, lambda c, j: f"{r_number(c)} * {self._feature(j)}")
-            return f"{total} <= {r_number(rule.offset)}"
-        value, column = f"v{self.used[test.column]}", test.column
-        if column.kind != NUMBER:
-            return f"{'' if test.is_in else '!'}{value} %in% c({_strings(test.levels)})"
-        if test.comparison is None:
-            return f"{'' if test.missing_left else '!'}is.na({value})"
-        coefficient, relation, offset = test.comparison
-        factor = "" if coefficient == 1 else f"{r_number(coefficient)} * "
-        comparison = f"{factor}{value} {relation} {r_number(offset)}"
-        return f"is.na({value}) | {comparison}" if test.missing_left else comparison
-
-    def _feature(self, j: int) -> str:
-        column, level = self.encoding.source(j)
-        value = f"v{self.used[column]}"
-        if column.kind == NUMBER:
-            known = value if column.fill is None else f"filled({value}, {r_number(float(column.fill))})"
-            return known if level is None else f"is.na({value})"
-        if level is not None:
-            return f"({value} == {r_string(level)})"
-        positions = positions_of(column)
-        return f"c({', '.join(map(str, positions.values()))})[match({value}, c({_strings(positions)}))]"
+    yield f"known <- {' & '.join(known)}"
 
 
-def _decision(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator[str]:
-    """Yield the lines that compute the class index of every row."""
-    if isinstance(part, Leaf):
-        yield f"class <- rep({part.class_index + 1}L, nrow(data))"
-    else:
-        first, *rest = _branches(tree, part, read)
-        yield f"class <- {first}"
-        yield from rest
-    yield "class[!known] <- NA"
-
-
-def _branches(tree: ObliqueTree, part: Leaf | Split, read: _Columns) -> Iterator[str]:
+def _branches(tree: ObliqueTree, part: Leaf | Split, encoding: Encoding) -> Iterator[str]:
+    """Yield the lines of the expression for the class indices of all rows."""
     if isinstance(part, Leaf):
         yield f"{part.class_index + 1}L"
         return
-    rule = SplitRule.of(tree, part.node, read.encoding.described)
+    rule = SplitRule.of(tree, part.node, encoding.described)
     yield "ifelse("
     # Characters outside ASCII might be misread, and one of these might end the comment.
     yield f"  # {rule.text().encode('ascii', 'backslashreplace').decode()}"
-    yield f"  holds({read.condition(rule)}),"
-    *left, last = _branches(tree, part.left, read)
+    yield f"  holds({_R.condition(rule, encoding)}),"
+    *left, last = _branches(tree, part.left, encoding)
     yield from (f"  {line}" for line in (*left, f"{last},"))
-    yield from (f"  {line}" for line in _branches(tree, part.right, read))
+    yield from (f"  {line}" for line in _branches(tree, part.right, encoding))
     yield ")"
 
 
@@ -273,3 +233,23 @@ def _labels(classes: Sequence[Any]) -> Iterator[str]:
     raise InvalidProblem(
         f"Expected classes that are strings, booleans or numbers up to 2^53, which R has, got {list(classes)}."
     )
+
+
+def _position(value: str, positions: dict[str, int]) -> str:
+    """Write the number of a level in a sum."""
+    return f"c({', '.join(map(str, positions.values()))})[match({value}, c({_strings(positions)}))]"
+
+
+_R = Language(
+    number=r_number,
+    string=r_string,
+    position=_position,
+    is_missing="is.na({0})",
+    is_known="!is.na({0})",
+    or_missing="is.na({0}) | {1}",
+    and_known="{1}",  # a comparison with NA is NA, which does not hold
+    is_in="{0} %in% c({1})",
+    is_not_in="!{0} %in% c({1})",
+    filled="filled({0}, {1})",
+    gap="is.na({0})",
+)

@@ -38,6 +38,10 @@ def columns_used(tree: ObliqueTree, part: Leaf | Split, encoding: Encoding) -> d
     return {column: position for position, column in enumerate(encoding.columns) if column.name in used}
 
 
+Comparison = tuple[float, str, float]
+"""Coefficient of a number, ``<=`` or ``>=``, and offset."""
+
+
 @dataclass(frozen=True)
 class CellTest:
     """The test that a split on one column applies to a cell.
@@ -47,8 +51,8 @@ class CellTest:
     column : Column
     missing_left : bool or None
         Whether a missing value goes left; None if missing values are refused.
-    comparison : tuple of (float, str, float) or None
-        For a number: its coefficient, ``<=`` or ``>=``, and the offset. A number that satisfies it goes left.
+    comparison : Comparison or None
+        The comparison that numbers on the left satisfy.
     named : tuple of str
         Categories that go to the opposite side of all others, including those not seen in the fit.
     is_in : bool
@@ -57,7 +61,7 @@ class CellTest:
 
     column: Column
     missing_left: bool | None
-    comparison: tuple[float, str, float] | None = None
+    comparison: Comparison | None = None
     named: tuple[str, ...] = ()
     is_in: bool = False
 
@@ -112,3 +116,80 @@ def written_sum(pairs: Pairs, product: Callable[[float, int], str]) -> str:
     """Write a sum in the order of the features; ``product`` writes the product of a positive factor and a feature."""
     first, *rest = ((c < 0, product(abs(c), j)) for j, c in pairs)
     return " ".join([f"{'-' * first[0]}{first[1]}", *(f"{'-' if minus else '+'} {text}" for minus, text in rest)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """The notation of a language that reads each used column into a variable before it applies the rules.
+
+    The variables are v0, v1, ... by the position of the column; they hold numbers or the levels of categories. In the
+    templates, ``{0}`` is a variable.
+
+    Parameters
+    ----------
+    number, string : callable
+        Write a literal that the language reads as exactly this value.
+    position : callable
+        Write the number of a level in a sum, from the variable and the numbers of all levels.
+    is_missing, is_known : str
+        Condition for a missing number, and for any other.
+    or_missing, and_known : str
+        Condition ``{1}`` about a number, and in addition the condition that it is missing, or that it is not.
+    is_in, is_not_in : str
+        Condition for a level in the list ``{1}``, and for any other.
+    filled : str
+        The number, or ``{1}`` if it is missing.
+    gap : str
+        Indicator of a missing number.
+    """
+
+    number: Callable[[float], str]
+    string: Callable[[str], str]
+    position: Callable[[str, dict[str, int]], str]
+    is_missing: str
+    is_known: str
+    or_missing: str
+    and_known: str
+    is_in: str
+    is_not_in: str
+    filled: str
+    gap: str
+
+    def condition(self, rule: SplitRule, encoding: Encoding) -> str:
+        """Write the condition for rows that go left."""
+        test = cell_test(rule, encoding)
+        if test is None:
+            total = written_sum(rule.pairs, lambda c, j: f"{self.number(c)} * {self.feature(j, encoding)}")
+            return f"{total} <= {self.number(rule.offset)}"
+        value = variable(test.column, encoding)
+        if test.column.kind != NUMBER:
+            levels = ", ".join(map(self.string, test.levels))
+            return (self.is_in if test.is_in else self.is_not_in).format(value, levels)
+        if test.comparison is None:
+            return (self.is_missing if test.missing_left else self.is_known).format(value)
+        comparison = compared(value, test.comparison, self.number)
+        if test.missing_left is None:
+            return comparison
+        return (self.or_missing if test.missing_left else self.and_known).format(value, comparison)
+
+    def feature(self, j: int, encoding: Encoding) -> str:
+        """Write a feature of a row, for a sum."""
+        column, level = encoding.source(j)
+        value = variable(column, encoding)
+        if column.kind == NUMBER and level is not None:
+            return self.gap.format(value)
+        if column.kind == NUMBER:
+            return value if column.fill is None else self.filled.format(value, self.number(float(column.fill)))
+        return self.position(value, positions_of(column)) if level is None else f"({value} == {self.string(level)})"
+
+
+def variable(column: Column, encoding: Encoding) -> str:
+    """Return the name of the variable of a column."""
+    return f"v{encoding.columns.index(column)}"
+
+
+def compared(value: str, comparison: Comparison, number: Callable[[float], str]) -> str:
+    """Write the comparison of a number with the offset of a rule."""
+    coefficient, relation, offset = comparison
+    factor = "" if coefficient == 1 else f"{number(coefficient)} * "
+    return f"{factor}{value} {relation} {number(offset)}"

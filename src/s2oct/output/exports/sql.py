@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from s2oct.errors import InvalidProblem
-from s2oct.output.exports.rules import cell_test, checked_encoding, columns_used, written_sum
+from s2oct.output.exports.rules import cell_test, checked_encoding, columns_used, compared, written_sum
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER
 from s2oct.trees.rounding import Leaf, Split, pruned
@@ -34,7 +34,7 @@ _NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$"
 
 @dataclass(frozen=True, kw_only=True)
 class SqlDialect:
-    """The SQL of one database: quoting of names and strings, and reading of cells.
+    """The SQL of one database.
 
     In the templates, ``{0}`` is a column.
 
@@ -72,6 +72,89 @@ class SqlDialect:
     def string(self, text: str) -> str:
         """Quote a string."""
         return f"'{_escaped(text, self.string_escapes)}'"
+
+    def literal(self, label: Any) -> str:
+        """Write a class."""
+        if isinstance(label, (bool, np.bool_)):
+            return self.booleans[bool(label)]
+        if isinstance(label, (int, np.integer)):
+            return str(int(label))
+        if isinstance(label, (float, np.floating)):
+            return sql_number(float(label))
+        if isinstance(label, str):
+            return self.string(label)
+        raise InvalidProblem(f"Expected labels that are strings, numbers or booleans, got {label!r}.")
+
+    def condition(self, rule: SplitRule, encoding: Encoding) -> str:
+        """Write the condition for rows that go left."""
+        test = cell_test(rule, encoding)
+        if test is None:
+            # Always with <=: infinite products may add up to NaN, which is larger than any number in most databases.
+            total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(*encoding.source(j))}")
+            return f"{total} <= {sql_number(rule.offset)}"
+        column, gap = test.column, self._is_gap(test.column)
+        if test.is_about_gaps:
+            return gap if test.missing_left else f"NOT {gap}"
+        if test.comparison:
+            template = self.number if test.missing_left is None else self.checked
+            asked = compared(template.format(self.name(column.name)), test.comparison, sql_number)
+        else:
+            named = self._readings(column, test.named)
+            asked = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({named})"
+        if test.missing_left:
+            return f"{gap} OR {asked}"
+        # NULL is not in any list.
+        return asked if test.missing_left is None or test.is_in else f"NOT {gap} AND {asked}"
+
+    def accepts(self, column: Column) -> str:
+        """Write a condition that is true unless `predict` refuses the row's cell of this numeric column."""
+        known = self._is_known(column)
+        return known if column.fill is None else f"({self._is_gap(column)} OR ({known}))"
+
+    def _is_known(self, column: Column) -> str:
+        """Write a condition that is true for the numbers that `predict` accepts, except missing values."""
+        return f"{self.checked.format(self.name(column.name))} BETWEEN -{_LARGEST} AND {_LARGEST}"
+
+    def _is_gap(self, column: Column) -> str:
+        """Write a condition that is true for missing values and never NULL."""
+        text = self._text(column)
+        marked = f"TRIM({text}) IN ({self._strings(column.marks)})"
+        levels = [reading for reading in column.readings if reading.strip() in column.marks]
+        if levels:
+            marked = f"({marked} AND {text} NOT IN ({self._strings(levels)}))"
+        return f"({self.name(column.name)} IS NULL OR {marked})"
+
+    def _feature(self, column: Column, level: str | None) -> str:
+        """Write a feature of an accepted row, whose nonnumeric cells are therefore missing values."""
+        if level is not None:
+            readings = self._readings(column, (level,))
+            found = [f"{self._text(column)} IN ({readings})"] if readings else []
+            found += [self._is_gap(column)] if level in (column.missing, column.fill) else []
+            return self.written.format(f"CASE WHEN {' OR '.join(found)} THEN 1.0e0 ELSE 0.0e0 END")
+        if column.kind != NUMBER:
+            return self.written.format(self._position(column))
+        number = self.number.format(self.name(column.name))
+        if column.fill is None:
+            return number
+        return f"CASE WHEN {self._is_known(column)} THEN {number} ELSE {sql_number(float(column.fill))} END"
+
+    def _position(self, column: Column) -> str:
+        cases = [f"WHEN {self.string(text)} THEN {sql_number(float(i))}" for text, i in column.readings.items()]
+        others = sql_number(float(column.rest_position))
+        if column.fill_position != column.rest_position:
+            fill = sql_number(float(column.fill_position))
+            others = f"CASE WHEN {self._is_gap(column)} THEN {fill} ELSE {others} END"
+        return f"CASE {self._text(column)} {' '.join(cases)} ELSE {others} END"
+
+    def _readings(self, column: Column, levels: Sequence[str]) -> str:
+        """List all spellings of some levels."""
+        return self._strings(text for text, i in column.readings.items() if column.categories[i] in levels)
+
+    def _text(self, column: Column) -> str:
+        return self.text.format(self.name(column.name))
+
+    def _strings(self, texts: Iterable[str]) -> str:
+        return ", ".join(map(self.string, texts))
 
 
 def _escaped(text: str, escapes: Mapping[str, str]) -> str:
@@ -190,138 +273,39 @@ def tree_to_sql(
         END
     END
     """
-    columns = checked_encoding(tree, feature_names, classes, encoding)
-    words = _Sql(tree, tuple(classes), columns, sql_dialect(dialect))
+    columns, words = checked_encoding(tree, feature_names, classes, encoding), sql_dialect(dialect)
+    lines = _expression(tree, classes, columns, words)
     if table is None:
-        return "\n".join(words.expression())
+        return "\n".join(lines)
     # Line by line: line breaks in names and labels must stay unchanged.
-    indented = "\n".join(f"{INDENT}{line}" for line in words.expression())
-    return f"SELECT\n{INDENT}*,\n{indented} AS {words.dialect.name(column)}\nFROM {words.dialect.name(table)};"
+    indented = "\n".join(f"{INDENT}{line}" for line in lines)
+    return f"SELECT\n{INDENT}*,\n{indented} AS {words.name(column)}\nFROM {words.name(table)};"
 
 
-@dataclass(frozen=True)
-class _Sql:
-    """A writer of the parts of a tree as SQL."""
+def _expression(tree: ObliqueTree, classes: Sequence[Any], encoding: Encoding, dialect: SqlDialect) -> Iterator[str]:
+    root = pruned(tree)
 
-    tree: ObliqueTree
-    classes: tuple[Any, ...]
-    encoding: Encoding
-    dialect: SqlDialect
-
-    def expression(self) -> Iterator[str]:
-        part = pruned(self.tree)
-        columns = [column for column in columns_used(self.tree, part, self.encoding) if column.kind == NUMBER]
-        if not columns:
-            yield from self._block(part, "")
-            return
-        yield "CASE WHEN"
-        for i, column in enumerate(columns):
-            yield f"{INDENT}{'AND ' if i else ''}{self._guard(column)}"
-        yield "THEN"
-        yield from self._block(part, INDENT)
-        yield "END"
-
-    def _block(self, part: Leaf | Split, indent: str) -> Iterator[str]:
+    def lines(part: Leaf | Split, indent: str) -> Iterator[str]:
         if isinstance(part, Leaf):
-            yield f"{indent}{self._literal(self.classes[part.class_index])}"
+            yield f"{indent}{dialect.literal(classes[part.class_index])}"
             return
-        yield f"{indent}CASE WHEN {self._condition(part.node)} THEN"
-        yield from self._block(part.left, indent + INDENT)
+        rule = SplitRule.of(tree, part.node, encoding.described)
+        yield f"{indent}CASE WHEN {dialect.condition(rule, encoding)} THEN"
+        yield from lines(part.left, indent + INDENT)
         yield f"{indent}ELSE"
-        yield from self._block(part.right, indent + INDENT)
+        yield from lines(part.right, indent + INDENT)
         yield f"{indent}END"
 
-    def _condition(self, node: int) -> str:
-        rule = SplitRule.of(self.tree, node, self.encoding.described)
-        test = cell_test(rule, self.encoding)
-        if test is None:
-            # Always with <=: infinite products may add up to NaN, which is larger than any number in most databases.
-            total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(j)}")
-            return f"{total} <= {sql_number(rule.offset)}"
-        column, gap = test.column, self._is_gap(test.column)
-        if test.is_about_gaps:
-            return gap if test.missing_left else f"NOT {gap}"
-        if test.comparison:
-            coefficient, relation, offset = test.comparison
-            number = self._number(column) if test.missing_left is None else self._checked(column)
-            factor = "" if coefficient == 1 else f"{sql_number(coefficient)} * "
-            asked = f"{factor}{number} {relation} {sql_number(offset)}"
-        else:
-            named = [text for text, place in column.readings.items() if column.categories[place] in test.named]
-            asked = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({self._strings(named)})"
-        if test.missing_left:
-            return f"{gap} OR {asked}"
-        # NULL is not in any list.
-        return asked if test.missing_left is None or test.is_in else f"NOT {gap} AND {asked}"
-
-    def _guard(self, column: Column) -> str:
-        """Write a condition that is true unless `predict` refuses the row's cell of this numeric column."""
-        known = self._is_known(column)
-        return known if column.fill is None else f"({self._is_gap(column)} OR ({known}))"
-
-    def _is_gap(self, column: Column) -> str:
-        """Write a condition that is true for missing values and never NULL."""
-        name, text = self.dialect.name(column.name), self._text(column)
-        marked = f"TRIM({text}) IN ({self._strings(column.marks)})"
-        levels = [text for text in column.readings if text.strip() in column.marks]
-        if levels:
-            marked = f"({marked} AND {text} NOT IN ({self._strings(levels)}))"
-        return f"({name} IS NULL OR {marked})"
-
-    def _is_known(self, column: Column) -> str:
-        """Write a condition that is true for the numbers that `predict` accepts, except missing values."""
-        return f"{self._checked(column)} BETWEEN -{_LARGEST} AND {_LARGEST}"
-
-    def _checked(self, column: Column) -> str:
-        return self.dialect.checked.format(self.dialect.name(column.name))
-
-    def _feature(self, j: int) -> str:
-        """Write a feature of a row that satisfies the guards, so nonnumeric cells are missing values."""
-        column, level = self.encoding.source(j)
-        if level is not None:
-            return self._indicator(column, level)
-        if column.kind != NUMBER:
-            return self.dialect.written.format(self._positions(column))
-        number = self._number(column)
-        if column.fill is None:
-            return number
-        return f"CASE WHEN {self._is_known(column)} THEN {number} ELSE {sql_number(float(column.fill))} END"
-
-    def _positions(self, column: Column) -> str:
-        cases = [f"WHEN {self.dialect.string(text)} THEN {sql_number(float(i))}" for text, i in column.readings.items()]
-        others = sql_number(float(column.rest_position))
-        if column.fill_position != column.rest_position:
-            fill = sql_number(float(column.fill_position))
-            others = f"CASE WHEN {self._is_gap(column)} THEN {fill} ELSE {others} END"
-        return f"CASE {self._text(column)} {' '.join(cases)} ELSE {others} END"
-
-    def _indicator(self, column: Column, level: str) -> str:
-        """Write the indicator of a level, which may include missing values."""
-        listed = [text for text, place in column.readings.items() if column.categories[place] == level]
-        found = [f"{self._text(column)} IN ({self._strings(listed)})"] if listed else []
-        found += [self._is_gap(column)] if level in (column.missing, column.fill) else []
-        return self.dialect.written.format(f"CASE WHEN {' OR '.join(found)} THEN 1.0e0 ELSE 0.0e0 END")
-
-    def _number(self, column: Column) -> str:
-        return self.dialect.number.format(self.dialect.name(column.name))
-
-    def _text(self, column: Column) -> str:
-        return self.dialect.text.format(self.dialect.name(column.name))
-
-    def _strings(self, texts: Iterable[str]) -> str:
-        return ", ".join(self.dialect.string(text) for text in texts)
-
-    def _literal(self, label: Any) -> str:
-        """Write a class as an SQL literal."""
-        if isinstance(label, (bool, np.bool_)):
-            return self.dialect.booleans[bool(label)]
-        if isinstance(label, (int, np.integer)):
-            return str(int(label))
-        if isinstance(label, (float, np.floating)):
-            return sql_number(float(label))
-        if isinstance(label, str):
-            return self.dialect.string(label)
-        raise InvalidProblem(f"Expected labels that are strings, numbers or booleans, got {label!r}.")
+    numbers = [column for column in columns_used(tree, root, encoding) if column.kind == NUMBER]
+    if not numbers:
+        yield from lines(root, "")
+        return
+    yield "CASE WHEN"
+    for i, column in enumerate(numbers):
+        yield f"{INDENT}{'AND ' if i else ''}{dialect.accepts(column)}"
+    yield "THEN"
+    yield from lines(root, INDENT)
+    yield "END"
 
 
 def sql_number(value: float) -> str:
