@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from s2oct.output.plots.style import (
     class_marker,
     figure_of,
     fit_text,
+    frameless_legend,
     open_frame,
     plain_ticks,
     text_width,
-    with_sections_of,
 )
 from s2oct.trees.rounding import Leaf, Split, pruned
 from s2oct.trees.tree import ObliqueTree
@@ -66,6 +66,7 @@ class View:
     note: str = ""
 
 
+@dataclass(eq=False, repr=False)
 class PartitionDisplay(Display):
     """Picture of the regions of a tree in two dimensions.
 
@@ -96,20 +97,29 @@ class PartitionDisplay(Display):
     See Also
     --------
     plot_partition : The same in one call.
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.export import plot_partition
+    >>> X = [[1.0, 3.0], [2.0, 1.0], [8.0, 2.0], [9.0, 4.0], [1.5, 1.5], [3.0, 2.5], [7.0, 3.5], [7.5, 0.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> display = plot_partition(clf, X, y, feature_names=["age", "education"])
+    >>> sorted(display.regions_), sorted(display.lines_)
+    ([2, 3], [1])
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
     """
 
-    regions_: dict[int, FloatArray]
-    lines_: dict[int, FloatArray]
-    _size = 6.4, 5.0
-
-    def __init__(
-        self, tree: ObliqueTree, *, view: View, class_names: Sequence[str], codes: IntArray, predicted: IntArray
-    ) -> None:
-        self.tree = tree
-        self.view = view
-        self.class_names = class_names
-        self.codes = codes
-        self.predicted = predicted
+    tree: ObliqueTree
+    _: KW_ONLY
+    view: View
+    class_names: Sequence[str]
+    codes: IntArray
+    predicted: IntArray
+    regions_: dict[int, FloatArray] = field(init=False)
+    lines_: dict[int, FloatArray] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -176,6 +186,16 @@ class PartitionDisplay(Display):
             predicted=rows.predicted,
         )
 
+    def figsize(self) -> tuple[float, float]:
+        """Return the size of a new figure.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
+        return 6.4, 5.0
+
     def _draw(self, ax: Axes) -> None:
         ink = Ink.in_force()
         window = _window(self.view.points, with_zero=self.view.plane is None)
@@ -196,18 +216,10 @@ class PartitionDisplay(Display):
         for node, corners, class_index in found:
             self.regions_[node] = corners
             colour = ink.faint if class_index is None else class_colour(class_index)
-            ax.add_patch(
-                Polygon(corners, closed=True, facecolor=colour, alpha=0.16, edgecolor="none", linewidth=0, zorder=0)
-            )
+            ax.add_patch(Polygon(corners, facecolor=colour, alpha=0.16, edgecolor="none", linewidth=0, zorder=0))
         for node, ends in self.lines_.items():
-            ax.plot(
-                ends[:, 0],
-                ends[:, 1],
-                color=ink.strong,
-                linewidth=1.6 if node == 1 else 1.1,
-                solid_capstyle="butt",
-                zorder=2,
-            )
+            width = 1.6 if node == 1 else 1.1
+            ax.plot(*ends.T, color=ink.strong, linewidth=width, solid_capstyle="butt", zorder=2)
 
     def _rows(self, ax: Axes, ink: Ink) -> None:
         """Draw the unlabeled rows as small marks, and the labeled rows above them as large ones."""
@@ -215,25 +227,23 @@ class PartitionDisplay(Display):
             free = np.flatnonzero((self.codes < 0) & (self.predicted == c))
             free = free[:: -(-len(free) // DOTS) or 1]
             small: dict[str, Any] = {"s": 9, "color": class_colour(c), "alpha": 0.55, "linewidths": 0, "zorder": 1}
-            small["rasterized"] = len(free) > VECTORS
             self._mark(ax, c, free, f"{fit_text(name, LEGEND_NAME, 9)}, by the tree", small)
         for c, name in enumerate(self.class_names):
             known = np.flatnonzero(self.codes == c)
-            large: dict[str, Any] = {"s": 38, "facecolor": class_colour(c), "edgecolor": ink.strong, "zorder": 3}
-            large["linewidths"] = 1.0
-            self._mark(ax, c, known, f"{fit_text(name, LEGEND_NAME, 9)}, labeled", large)
+            large: dict[str, Any] = {"s": 38, "facecolor": class_colour(c), "edgecolor": ink.strong, "linewidths": 1.0}
+            self._mark(ax, c, known, f"{fit_text(name, LEGEND_NAME, 9)}, labeled", large | {"zorder": 3})
 
     def _mark(self, ax: Axes, c: int, rows: IntArray, label: str, look: dict[str, Any]) -> None:
         if len(rows):
             points = self.view.points[rows]
-            ax.scatter(points[:, 0], points[:, 1], marker=class_marker(c), label=label, **look)
+            ax.scatter(*points.T, marker=class_marker(c), label=label, rasterized=len(rows) > VECTORS, **look)
 
     def _dress(self, ax: Axes, ink: Ink, window: FloatArray) -> None:
         ax.set_xlim(window[:, 0].min(), window[:, 0].max())
         ax.set_ylim(window[:, 1].min(), window[:, 1].max())
-        handles, labels = ax.get_legend_handles_labels()
-        figure, place = figure_of(ax), ax.get_position()
-        width, height = figure.get_figwidth() * place.width, figure.get_figheight() * place.height
+        _, labels = ax.get_legend_handles_labels()
+        figure, box = figure_of(ax), ax.get_position()
+        width, height = figure.get_figwidth() * box.width, figure.get_figheight() * box.height
         n_columns = 2 if 2 * max((text_width(label, 9) for label in labels), default=0.0) + 0.8 <= width else 1
         height -= LEGEND_LINE * -(-len(labels) // n_columns)
         ax.set_xlabel(fit_text(self.view.labels[0], width, 9), fontsize=9, parse_math=False)
@@ -245,56 +255,16 @@ class PartitionDisplay(Display):
         open_frame(ax)
         if self.view.note:
             ax.set_title(self.view.note, fontsize=8.5, color=ink.muted, loc="left", parse_math=False)
-        if handles:
+        if labels:
             from matplotlib.transforms import ScaledTranslation
 
             # Inches below the axes, not a share of their height, which would overlap the label of short axes.
             below = ax.transAxes + ScaledTranslation(0, -LEGEND_GAP, figure.dpi_scale_trans)
-            legend = ax.legend(
-                handles,
-                labels,
-                loc="upper center",
-                bbox_to_anchor=(0.5, 0.0),
-                bbox_transform=below,
-                borderaxespad=0.0,
-                handlelength=1.0,
-                ncols=n_columns,
-                frameon=False,
-                fontsize=9,
-            )
-            for text in legend.get_texts():
-                text.set_parse_math(False)
+            place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+            frameless_legend(ax, borderaxespad=0.0, handlelength=1.0, ncols=n_columns, **place)
 
 
-@with_sections_of(PartitionDisplay.from_estimator)
-def plot_partition(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    features: str | Sequence[int | str] | None = None,
-    feature_names: Sequence[str] | None = None,
-    class_names: Sequence[str] | None = None,
-    ax: Axes | None = None,
-) -> PartitionDisplay:
-    """Draw the regions of a fitted tree in two dimensions, with rows.
-
-    Examples
-    --------
-    >>> from s2oct import S2OCTClassifier
-    >>> from s2oct.export import plot_partition
-    >>> X = [[1.0, 3.0], [2.0, 1.0], [8.0, 2.0], [9.0, 4.0], [1.5, 1.5], [3.0, 2.5], [7.0, 3.5], [7.5, 0.5]]
-    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
-    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
-    >>> display = plot_partition(clf, X, y, feature_names=["age", "education"])
-    >>> sorted(display.regions_), sorted(display.lines_)
-    ([2, 3], [1])
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(display.figure_)
-    """
-    return PartitionDisplay.from_estimator(
-        estimator, X, y, features=features, feature_names=feature_names, class_names=class_names, ax=ax
-    )
+plot_partition = PartitionDisplay.from_estimator
 
 
 def _view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> View:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +28,11 @@ from s2oct.output.plots.style import (
     class_marker,
     figure_of,
     fit_text,
-    new_axes,
+    frameless_legend,
+    in_percent,
+    legend_above,
     open_frame,
     plain,
-    with_sections_of,
     wrap_text,
 )
 from s2oct.problem.known import warn_caller
@@ -52,6 +53,7 @@ NAME_WIDTH, NAME_POINTS = 1.5, 9
 """Inches for the name of a domain, and font size."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TotalsDisplay(Display):
     """Picture of the share of each class: known total, labeled rows and tree.
 
@@ -74,22 +76,26 @@ class TotalsDisplay(Display):
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.export import plot_totals
+    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
+    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
+    >>> display = plot_totals(clf, X, y)
+    >>> display.target.tolist(), display.achieved.tolist()
+    ([2, 2], [2, 2])
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self,
-        *,
-        class_names: Sequence[str],
-        labeled: IntArray | FloatArray,
-        achieved: IntArray | FloatArray,
-        target: IntArray | FloatArray | None = None,
-        cells: Sequence[SeenCell] = (),
-    ) -> None:
-        self.class_names = class_names
-        self.labeled = labeled
-        self.achieved = achieved
-        self.target = target
-        self.cells = cells
+    class_names: Sequence[str]
+    labeled: Counts
+    achieved: Counts
+    target: Counts | None = None
+    cells: Sequence[SeenCell] = ()
 
     @classmethod
     def from_estimator(
@@ -177,49 +183,33 @@ class TotalsDisplay(Display):
         tuple of float
             Width and height in inches.
         """
-        lines, _ = self._lines()
-        if not self.cells:
-            return width, 1.5 + 0.55 * len(lines)
-        return width, 1.3 + 0.26 * (len(lines) + len(_headings(lines)))
+        lines = self._lines()
+        return width, 1.56 + 0.26 * float(_heights(lines)[-1]) if self.cells else 1.5 + 0.55 * len(lines)
 
-    def _new_axes(self) -> Axes:
-        return new_axes(self.figsize())
-
-    def _lines(self) -> tuple[list[TotalLine], str]:
-        return cell_lines(self.cells) if self.cells else (class_lines(self.labeled, self.achieved, self.target), "")
+    def _lines(self) -> list[TotalLine]:
+        if self.cells:
+            return [_cell_line(seen) for seen in worst_cells(self.cells, MOST_CELLS)]
+        return _class_lines(self.labeled, self.achieved, self.target)
 
     def _draw(self, ax: Axes) -> None:
         """Draw a line per total, with a mark for each share."""
-        ink = Ink.in_force()
-        lines, note = self._lines()
-        height = _heights(lines)
+        ink, lines = Ink.in_force(), self._lines()
+        height, size = _heights(lines), 32 if self.cells else 50
         ends = np.array([(min(line.shares), max(line.shares)) for line in lines])
         ax.hlines(height, ends[:, 0], ends[:, 1], color=ink.faint, linewidth=3, zorder=1)
         self._known(ax, ink, lines, height)
-        colours = [class_colour(line.class_index) for line in lines]
-        size = 50 if not self.cells else 32
-        own = [i for i, line in enumerate(lines) if line.labeled is not None]
-        if own:
-            ax.scatter(
-                np.array([lines[i].labeled for i in own], dtype=float),
-                height[own],
-                s=1.4 * size,
-                label="labeled rows",
-                zorder=3,
-                facecolor=ink.paper,
-                edgecolor=[colours[i] for i in own],
-                linewidths=1.8,
-            )
+        colours = np.array([class_colour(line.class_index) for line in lines])
+        own = np.array([line.labeled is not None for line in lines])
+        if own.any():
+            labeled = [line.labeled for line in lines if line.labeled is not None]
+            ring: dict[str, Any] = {"s": 1.4 * size, "facecolor": ink.paper, "linewidths": 1.8}
+            ax.scatter(labeled, height[own], label="labeled rows", edgecolor=colours[own], zorder=3, **ring)
         achieved = [line.achieved for line in lines]
         ax.scatter(achieved, height, s=size, color=colours, label="unlabeled rows, by the tree", zorder=4)
         aside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
         for y, line in zip(height, lines, strict=True):
             ax.text(1.02, y, **plain(line.words), **aside, color=ink.muted)
         self._dress(ax, ink, lines, height)
-        if note:
-            ax.set_xlabel(
-                "\n".join((ax.get_xlabel(), *wrap_text(note, 0.75 * figure_of(ax).get_figwidth(), 9, lines=3)))
-            )
 
     def _known(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
         """Draw a bar for a total within bounds, and a stroke for an exact or estimated total."""
@@ -235,55 +225,36 @@ class TotalsDisplay(Display):
 
     def _dress(self, ax: Axes, ink: Ink, lines: Sequence[TotalLine], height: FloatArray) -> None:
         """Draw names, scales and legend."""
-        headings = _headings(lines)
+        width, has_headings = figure_of(ax).get_figwidth(), height[-1] >= len(lines)
         names = [fit_text(self.class_names[line.class_index], 1.3, 10) for line in lines]
         ax.set_yticks(height, names, parse_math=False)
-        for i in headings:
-            heading = fit_text(lines[i].heading, 0.6 * figure_of(ax).get_figwidth(), 10, bold=True)
-            ax.text(-0.02, height[i] - 1, **plain(heading), va="center", fontsize=10, fontweight="bold")
-        ax.set_ylim(height[-1] + 0.5, (-0.5 if not headings else -0.7))
+        for y, line, step in zip(height, lines, np.diff(height, prepend=-1.0), strict=True):
+            if step > 1:
+                heading = fit_text(line.heading, 0.6 * width, 10, bold=True)
+                ax.text(-0.02, y - 1, **plain(heading), va="center", fontsize=10, fontweight="bold")
+        ax.set_ylim(height[-1] + 0.5, -0.7 if has_headings else -0.5)
         ax.set_xlim(-0.02, 1.02)
-        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        ax.set_xlabel("share of the rows of the domain" if headings else "share of the rows")
+        in_percent(ax.xaxis)
+        about = ["share of the rows of the domain" if has_headings else "share of the rows"]
+        if len(lines) < len(self.cells):
+            note = (
+                f"{len(lines)} of {len(self.cells)} totals: those that the tree misses most, then those that the "
+                "labeled rows alone miss most"
+            )
+            about += wrap_text(note, 0.75 * width, 9, lines=3)
+        ax.set_xlabel("\n".join(about))
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", color=ink.faint, linewidth=0.5, alpha=0.6)
         ax.set_axisbelow(True)
-        open_frame(ax, without=("top", "right", "left"))
-        legend = ax.legend(
-            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if not self.cells else 2, frameon=False, fontsize=9
-        )
+        legend = legend_above(ax, 2 if self.cells else 3)
+        ax.spines["left"].set_visible(False)
         for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
             if "rows" in text.get_text():
                 handle.set_edgecolor(ink.muted)  # type: ignore[union-attr]
         legend.legend_handles[-1].set_facecolor(ink.muted)  # type: ignore[union-attr]
 
 
-@with_sections_of(TotalsDisplay.from_estimator)
-def plot_totals(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    class_names: Sequence[str] | None = None,
-    ax: Axes | None = None,
-    **known: Any,
-) -> TotalsDisplay:
-    """Draw the share of each class by known total, among labeled rows, and by the tree.
-
-    Examples
-    --------
-    >>> from s2oct import S2OCTClassifier
-    >>> from s2oct.export import plot_totals
-    >>> X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [7.0], [7.5]]
-    >>> y = ["no", "no", "yes", "yes", None, None, None, None]
-    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(X, y, totals={"yes": 2})
-    >>> display = plot_totals(clf, X, y)
-    >>> display.target.tolist(), display.achieved.tolist()
-    ([2, 2], [2, 2])
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(display.figure_)
-    """
-    return TotalsDisplay.from_estimator(estimator, X, y, class_names=class_names, ax=ax, **known)
+plot_totals = TotalsDisplay.from_estimator
 
 
 @dataclass(frozen=True)
@@ -322,36 +293,21 @@ class TotalLine:
         return [share for share in found if share is not None]
 
 
-def class_lines(labeled: Counts, achieved: Counts, target: Counts | None) -> list[TotalLine]:
+def _class_lines(labeled: Counts, achieved: Counts, target: Counts | None) -> list[TotalLine]:
     """Return a line for each class of the whole table."""
-    shares = [None] * len(labeled) if target is None else _shares(target)
-    counted = zip(_shares(labeled), _shares(achieved), shares, strict=True)
-    return [
-        TotalLine("", c, put, own, known, None, _class_words(c, achieved, target))
-        for c, (own, put, known) in enumerate(counted)
-    ]
-
-
-def _class_words(c: int, achieved: Counts, target: Counts | None) -> str:
-    got = amount(float(achieved[c]))
-    return f"{got} assigned" if target is None else f"{got} of {amount(float(target[c]))}"
+    own, put = _shares(labeled), _shares(achieved)
+    known = [None] * len(own) if target is None else _shares(target)
+    words = [amount(float(count)) for count in achieved]
+    if target is None:
+        words = [f"{got} assigned" for got in words]
+    else:
+        words = [f"{got} of {amount(float(total))}" for got, total in zip(words, target, strict=True)]
+    return [TotalLine("", c, put[c], own[c], known[c], None, words[c]) for c in range(len(own))]
 
 
 def _shares(counts: Counts) -> list[float]:
     whole = float(sum(counts)) or 1.0
     return [float(count) / whole for count in counts]
-
-
-def cell_lines(cells: Sequence[SeenCell]) -> tuple[list[TotalLine], str]:
-    """Return a line for each total, and a note if only the worst ones are shown."""
-    shown = worst_cells(cells, MOST_CELLS)
-    note = (
-        f"{len(shown)} of {len(cells)} totals: those that the tree misses most, then those that the labeled rows alone "
-        "miss most"
-        if len(shown) < len(cells)
-        else ""
-    )
-    return [_cell_line(seen) for seen in shown], note
 
 
 def worst_cells(cells: Sequence[SeenCell], most: int) -> list[SeenCell]:
@@ -390,18 +346,14 @@ def _cell_line(seen: SeenCell) -> TotalLine:
     )
 
 
-def _headings(lines: Sequence[TotalLine]) -> list[int]:
-    """Return the lines at which a new domain begins."""
-    return [i for i, line in enumerate(lines) if line.heading and (i == 0 or line.heading != lines[i - 1].heading)]
-
-
 def _heights(lines: Sequence[TotalLine]) -> FloatArray:
     """Return the position of each line from the top; the heading of a domain takes a line."""
-    headings = _headings(lines)
-    before = np.searchsorted(np.array(headings), np.arange(len(lines)), side="right") if headings else 0
-    return np.asarray(np.arange(len(lines), dtype=float) + before)
+    headings = [line.heading for line in lines]
+    is_first = [name not in ("", above) for name, above in zip(headings, ["", *headings], strict=False)]
+    return np.asarray(np.arange(len(lines)) + np.cumsum(is_first, dtype=float))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class EstimatesDisplay(Display):
     """Picture of estimates: the share of a class in each domain with its interval, and counts in words.
 
@@ -422,13 +374,26 @@ class EstimatesDisplay(Display):
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from s2oct import S2OCTClassifier
+    >>> from s2oct.datasets import make_labour_force
+    >>> from s2oct.export import plot_estimates
+    >>> survey = make_labour_force(n_people=150, n_labeled=40, seed=2)
+    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
+    >>> older = survey.X[:, survey.feature_names.index("age")] >= 50
+    >>> display = plot_estimates(clf.estimate(by=older, replicates=5), "yes")
+    >>> [row["domain"] for row in display.rows]
+    [False, True]
+    >>> import matplotlib.pyplot as plt
+    >>> plt.close(display.figure_)
     """
 
-    def __init__(
-        self, *, rows: Sequence[dict[str, Any]], classes: Sequence[Any], colours: Sequence[int], confidence: float
-    ) -> None:
-        self.rows, self.classes, self.colours = list(rows), list(classes), list(colours)
-        self.confidence = confidence
+    rows: Sequence[dict[str, Any]]
+    classes: Sequence[Any]
+    colours: Sequence[int]
+    confidence: float
 
     @classmethod
     def from_estimates(cls, estimates: Estimates, class_: Any = None, *, ax: Axes | None = None) -> EstimatesDisplay:
@@ -490,9 +455,6 @@ class EstimatesDisplay(Display):
         """
         return width, FRAME + LANE * len(self.rows)
 
-    def _new_axes(self) -> Axes:
-        return new_axes(self.figsize())
-
     def _draw(self, ax: Axes) -> None:
         ink = Ink.in_force()
         for y, row in enumerate(self.rows):
@@ -503,29 +465,25 @@ class EstimatesDisplay(Display):
             ax.scatter([row["share"]], [y], s=38, marker=class_marker(number), **mark)
             ax.scatter([row["labeled_alone"] / size], [y], s=34, marker="x", color=ink.muted, linewidths=1.1, zorder=2)
             ax.scatter([row["guide"] / size], [y], s=34, marker="o", facecolor="none", edgecolor=ink.muted, zorder=4)
+            words = f"{amount(row['estimate'], 3)} ({amount(row['low'], 3)} to {amount(row['high'], 3)})"
             ax.annotate(
-                _words(row), (1.0, y), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                words, (1.0, y), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
                 va="center", color=ink.muted, fontsize=NAME_POINTS, annotation_clip=False,
             )  # fmt: skip
-        self._dress(ax, ink)
-
-    def _dress(self, ax: Axes, ink: Ink) -> None:
-        """Draw scales, names and legend."""
         ax.set_ylim(len(self.rows) - 0.4, -0.6)
-        firsts = [y for y in range(len(self.rows)) if y == 0 or self._name(y) != self._name(y - 1)]
+        names = [self._name(row) for row in self.rows]
+        firsts = [y for y in range(len(names)) if y == 0 or names[y] != names[y - 1]]
         middle = (len(self.classes) - 1) / 2
-        ax.set_yticks([y + middle for y in firsts])
-        ax.set_yticklabels([fit_text(self._name(y), NAME_WIDTH, NAME_POINTS) for y in firsts], fontsize=NAME_POINTS)
-        for label in ax.get_yticklabels():
-            label.set_parse_math(False)
+        shown = [fit_text(names[y], NAME_WIDTH, NAME_POINTS) for y in firsts]
+        ax.set_yticks([y + middle for y in firsts], shown, fontsize=NAME_POINTS, parse_math=False)
         for y in firsts[1:]:
             ax.axhline(y - 0.5, color=ink.faint, linewidth=0.6, zorder=0)
         ax.tick_params(axis="y", length=0)
         low, high = ax.get_xlim()
         ax.set_xlim(max(low, -0.02), min(high, 1.02))
         ax.xaxis.set_major_formatter(lambda share, _: f"{amount(100 * share, 3)} %")
-        shown = f"class {self.classes[0]}" if len(self.classes) == 1 else "each class"
-        ax.set_xlabel(f"share of {shown} in the rows of a domain", parse_math=False)
+        about = f"class {self.classes[0]}" if len(self.classes) == 1 else "each class"
+        ax.set_xlabel(f"share of {about} in the rows of a domain", parse_math=False)
         open_frame(ax, ("top", "right", "left"))
         self._legend(ax, ink)
 
@@ -542,37 +500,11 @@ class EstimatesDisplay(Display):
         marks.append(Line2D([], [], marker="x", label="labeled rows alone", **grey))
         if any(row["guide"] == row["guide"] for row in self.rows):
             marks.append(Line2D([], [], marker="o", markerfacecolor="none", label="guide", **grey))
-        legend = ax.legend(
-            handles=marks, frameon=False, fontsize=NAME_POINTS, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        frameless_legend(ax, handles=marks, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3)
 
-    def _name(self, y: int) -> str:
-        row, several = self.rows[y], len({row["by"] for row in self.rows}) > 1
+    def _name(self, row: Mapping[str, Any]) -> str:
+        several = len({other["by"] for other in self.rows}) > 1
         return f"{row['by']} {row['domain']}" if several else str(row["domain"])
 
 
-@with_sections_of(EstimatesDisplay.from_estimates)
-def plot_estimates(estimates: Estimates, class_: Any = None, *, ax: Axes | None = None) -> EstimatesDisplay:
-    """Draw estimates by domain with their intervals, and those of labeled rows and guide for comparison.
-
-    Examples
-    --------
-    >>> from s2oct import S2OCTClassifier
-    >>> from s2oct.datasets import make_labour_force
-    >>> from s2oct.export import plot_estimates
-    >>> survey = make_labour_force(n_people=150, n_labeled=40, seed=2)
-    >>> clf = S2OCTClassifier(depth=1, random_state=0).fit(survey.X, survey.y, totals=survey.totals)
-    >>> older = survey.X[:, survey.feature_names.index("age")] >= 50
-    >>> display = plot_estimates(clf.estimate(by=older, replicates=5), "yes")
-    >>> [row["domain"] for row in display.rows]
-    [False, True]
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(display.figure_)
-    """
-    return EstimatesDisplay.from_estimates(estimates, class_, ax=ax)
-
-
-def _words(row: dict[str, Any]) -> str:
-    return f"{amount(row['estimate'], 3)} ({amount(row['low'], 3)} to {amount(row['high'], 3)})"
+plot_estimates = EstimatesDisplay.from_estimates

@@ -1,21 +1,23 @@
-"""Shared by all pictures: import of matplotlib, colours and markers, fitting of text, displays and docstrings."""
+"""Shared by all pictures: import of matplotlib, colours and markers, fitting of text, and displays."""
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from s2oct.errors import MissingExtra
 from s2oct.looks import CLASS_COLOURS
-from s2oct.wording import amount
+from s2oct.wording import amount, percentage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Markers that distinguish classes of the same colour."""
@@ -57,6 +59,25 @@ def plain_ticks(ax: Axes) -> None:
         axis.set_major_formatter(lambda value, _: amount(value, 6))
 
 
+def in_percent(axis: Axis) -> None:
+    """Write the tick labels of shares in percent."""
+    axis.set_major_formatter(lambda share, _: percentage(share))
+
+
+def frameless_legend(ax: Axes, *handles_and_labels: Any, **options: Any) -> Legend:
+    """Add a legend without a frame; a dollar sign in a name is literal."""
+    legend = ax.legend(*handles_and_labels, frameon=False, fontsize=9, **options)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
+
+
+def legend_above(ax: Axes, n_columns: int) -> Legend:
+    """Open the frame and put the legend above it."""
+    open_frame(ax)
+    return frameless_legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)
+
+
 @dataclass(frozen=True)
 class Ink:
     """Colours of everything but classes, from the current style: light and dark styles both work."""
@@ -70,18 +91,11 @@ class Ink:
     def in_force(cls) -> Ink:
         """Mix the text colour of the current style into its background."""
         from matplotlib import rcParams
-        from matplotlib.colors import to_rgb
+        from matplotlib.colors import to_hex, to_rgb
 
         strong, paper = to_rgb(rcParams["text.color"]), to_rgb(rcParams["axes.facecolor"])
-        mixed = [
-            _hex(tuple(share * a + (1 - share) * b for a, b in zip(strong, paper, strict=True)))
-            for share in (1.0, 0.62, 0.22, 0.0)
-        ]
-        return cls(*mixed)
-
-
-def _hex(colour: tuple[float, ...]) -> str:
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+        mixed = (part * np.array(strong) + (1 - part) * np.array(paper) for part in (1.0, 0.62, 0.22, 0.0))
+        return cls(*(to_hex((r, g, b)) for r, g, b in mixed))
 
 
 def class_marker(index: int) -> str:
@@ -153,7 +167,6 @@ class Display(ABC):
 
     ax_: Axes
     figure_: Figure
-    _size: tuple[float, float] = (6.4, 3.2)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the picture that the class describes.
@@ -168,35 +181,21 @@ class Display(ABC):
         self
             The display, with the drawn objects in its attributes.
         """
-        if ax is None:
-            ax = self._new_axes()
+        ax = new_axes(self.figsize()) if ax is None else ax
         self._draw(ax)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
-    def _new_axes(self) -> Axes:
-        """Return axes in a new figure of suitable size."""
-        return new_axes(self._size)
+    def figsize(self) -> tuple[float, float]:
+        """Return the size of a new figure.
+
+        Returns
+        -------
+        tuple of float
+            Width and height in inches.
+        """
+        return 6.4, 3.2
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on the axes."""
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def with_sections_of(method: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Decorate a function that wraps a method.
-
-    The sections of the method's docstring, such as its parameters, are inserted after the function's summary.
-    """
-
-    def decorate(function: Function) -> Function:
-        if function.__doc__ and method.__doc__:  # python -OO removes docstrings
-            summary, _, rest = inspect.cleandoc(function.__doc__).partition("\n\n")
-            _, _, sections = inspect.cleandoc(method.__doc__).partition("\n\n")
-            function.__doc__ = "\n\n".join(part for part in (summary, sections, rest) if part) + "\n"
-        return function
-
-    return decorate

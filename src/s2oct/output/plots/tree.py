@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,7 +22,6 @@ from s2oct.output.plots.style import (
     new_axes,
     plain,
     text_width,
-    with_sections_of,
     wrap_text,
 )
 from s2oct.trees.features import Feature
@@ -66,6 +65,7 @@ RuleLine = tuple[str | None, str]
 continuation lines, and None in a rule that is not a sum."""
 
 
+@dataclass(eq=False, repr=False)
 class TreeDisplay(Display):
     """Picture of a tree.
 
@@ -114,25 +114,15 @@ class TreeDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    boxes_: dict[int, FancyBboxPatch]
-    titles_: dict[str, str]
-
-    def __init__(
-        self,
-        tree: ObliqueTree,
-        *,
-        features: Sequence[Feature | str],
-        class_names: Sequence[str],
-        labeled: IntArray,
-        unlabeled: IntArray,
-        spread: FloatArray,
-    ) -> None:
-        self.tree = tree
-        self.features = features
-        self.class_names = class_names
-        self.labeled = labeled
-        self.unlabeled = unlabeled
-        self.spread = spread
+    tree: ObliqueTree
+    _: KW_ONLY
+    features: Sequence[Feature | str]
+    class_names: Sequence[str]
+    labeled: IntArray
+    unlabeled: IntArray
+    spread: FloatArray
+    boxes_: dict[int, FancyBboxPatch] = field(init=False)
+    titles_: dict[str, str] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -209,9 +199,8 @@ class TreeDisplay(Display):
         self
             The display, with the drawn objects in its attributes.
         """
-        need_matplotlib()
-        self._drawing = _Drawing(self, max_features)
-        return super().plot(ax)
+        self._lay_out(max_features)
+        return super().plot(new_axes(self._size, bare=True) if ax is None else ax)
 
     def figsize(self, max_features: int = 3) -> tuple[float, float]:
         """Return the figure size at which text has its full size.
@@ -226,108 +215,54 @@ class TreeDisplay(Display):
         tuple of float
             Width and height in inches.
         """
-        return _Drawing(self, max_features).size
+        self._lay_out(max_features)
+        return self._size
 
-    def _new_axes(self) -> Axes:
-        return new_axes(self._drawing.size, bare=True)
-
-    def _draw(self, ax: Axes) -> None:
-        self._drawing.draw(ax)
-        self.boxes_, self.titles_ = self._drawing.boxes, self._drawing.titles
-
-
-@with_sections_of(TreeDisplay.from_estimator)
-def plot_tree(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    feature_names: Sequence[str] | None = None,
-    class_names: Sequence[str] | None = None,
-    max_features: int = 3,
-    ax: Axes | None = None,
-) -> TreeDisplay:
-    """Draw a fitted tree: splits with their rules, leaves with their rows."""
-    return TreeDisplay.from_estimator(
-        estimator, X, y, feature_names=feature_names, class_names=class_names, max_features=max_features, ax=ax
-    )
-
-
-def leaf_label(leaf: Leaf) -> str:
-    """Return the name of a leaf: its id in ``apply``, or the ids of the leaves that it joins."""
-    if len(leaf.ids) == 1:
-        return f"leaf {leaf.ids[0]}"
-    separator = "+" if len(leaf.ids) == 2 else "…"
-    return f"leaf {leaf.ids[0]}{separator}{leaf.ids[-1]}"
-
-
-class _Drawing:
-    """The layout of a tree, drawn at the scale that fits the axes.
-
-    Attributes
-    ----------
-    size : tuple of float
-        Width and height.
-    boxes : dict of int to matplotlib patch
-        The frame of every part, by node id.
-    titles : dict of str to str
-        The complete rules of shortened texts, by the id of the text in the picture.
-    """
-
-    ax: Axes
-    ink: Ink
-    scale: float
-
-    def __init__(self, display: TreeDisplay, max_features: int) -> None:
+    def _lay_out(self, max_features: int) -> None:
+        """Compute the size of each part and its centre and top from the lower left, by node id."""
         if max_features < 1:
             raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
-        self.display, self.max_features = display, max_features
-        self.tree, self.class_names = display.tree, display.class_names
+        need_matplotlib()
+        self._max_features = max_features
         omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
-        self.rounded = replace(self.tree, omega=omega, gamma=gamma)
-        self.root = pruned(self.tree)
-        self.parts = _parts(self.root, 0)
-        self.boxes: dict[int, FancyBboxPatch] = {}
-        self.titles: dict[str, str] = {}
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        """Compute the size of each part and its centre and top from the lower left, by node id."""
-        n_leaves = len(self.root.leaves)
-        self.leaf_width = self._leaf_width()
-        slot = self.leaf_width + GAP
+        self._rounded = replace(self.tree, omega=omega, gamma=gamma)
+        self._root = pruned(self.tree)
+        self._parts = _parts(self._root, 0)
+        n_leaves = len(self._root.leaves)
+        self._leaf_width = self._width_of_leaves()
+        slot = self._leaf_width + GAP
         width = max(slot * n_leaves + 2 * MARGIN, NARROWEST)
-        self.split_width = self._split_width(2 * slot - GAP)
-        self.rules = {split.node: _rule_lines(self._rule(split), self.split_width) for split in self.root.splits}
-        self.names = {leaf.node: self._name_lines(leaf) for leaf in self.root.leaves}
-        self.counts = {leaf.node: self._count_lines(leaf) for leaf in self.root.leaves}
-        n_lines = {node: 1 + len(lines) for node, lines in self.rules.items()}
-        n_lines |= {node: len(lines) + 2 + len(self.counts[node]) for node, lines in self.names.items()}
-        self.heights = {node: LINE * lines + 2 * PAD for node, lines in n_lines.items()}
-        levels = [0.0] * (max(level for _, level in self.parts) + 1)
-        for part, level in self.parts:
-            levels[level] = max(levels[level], self.heights[part.node])
-        self.legend, self.caption = self._legend_lines(width), self._caption_lines(width)
-        below = MARGIN + LINE * (len(self.legend) + len(self.caption)) + 0.1
+        self._split_width = self._width_of_splits(2 * slot - GAP)
+        self._rules = {split.node: _rule_lines(self._rule(split), self._split_width) for split in self._root.splits}
+        self._names = {leaf.node: self._name_lines(leaf) for leaf in self._root.leaves}
+        self._counts = {leaf.node: self._count_lines(leaf) for leaf in self._root.leaves}
+        n_lines = {node: 1 + len(lines) for node, lines in self._rules.items()}
+        n_lines |= {node: len(lines) + 2 + len(self._counts[node]) for node, lines in self._names.items()}
+        self._heights = {node: LINE * lines + 2 * PAD for node, lines in n_lines.items()}
+        levels = [0.0] * (max(level for _, level in self._parts) + 1)
+        for part, level in self._parts:
+            levels[level] = max(levels[level], self._heights[part.node])
+        self._legend, self._caption = self._legend_lines(width), self._caption_lines(width)
+        below = MARGIN + LINE * (len(self._legend) + len(self._caption)) + 0.1
         height = sum(levels) + LEVEL_GAP * (len(levels) - 1) + MARGIN + below
         tops = [height - MARGIN - sum(levels[:level]) - LEVEL_GAP * level for level in range(len(levels))]
         # A part is centred over the slots of its leaves. No part is wider than these, so parts cannot overlap.
-        inset, position = (width - slot * n_leaves) / 2, {leaf.node: i for i, leaf in enumerate(self.root.leaves)}
-        self.places = {}
-        for part, level in self.parts:
+        inset, position = (width - slot * n_leaves) / 2, {leaf.node: i for i, leaf in enumerate(self._root.leaves)}
+        self._places = {}
+        for part, level in self._parts:
             first, last = position[part.leaves[0].node], position[part.leaves[-1].node]
-            self.places[part.node] = inset + slot * (first + last + 1) / 2, tops[level]
-        self.size = width, height
+            self._places[part.node] = inset + slot * (first + last + 1) / 2, tops[level]
+        self._size = width, height
 
     def _below(self, part: Leaf | Split) -> list[int]:
         return [node - self.tree.topology.n_leaves for node in part.ids]
 
     def _labeled(self, part: Leaf | Split) -> list[int]:
         """Return the number of labeled rows of each class below a part."""
-        return [int(n) for n in self.display.labeled[self._below(part)].sum(axis=0)]
+        return [int(n) for n in self.labeled[self._below(part)].sum(axis=0)]
 
     def _unlabeled(self, part: Leaf | Split) -> int:
-        return int(self.display.unlabeled[self._below(part)].sum())
+        return int(self.unlabeled[self._below(part)].sum())
 
     def _rows(self, part: Leaf | Split) -> int:
         return sum(self._labeled(part)) + self._unlabeled(part)
@@ -338,34 +273,34 @@ class _Drawing:
         If there are more than ``max_features`` terms, those with the largest coefficient times standard deviation are
         kept. The others are counted; a single one is shown, because it takes no more space than its count.
         """
-        rule = SplitRule.of(self.rounded, split.node, self.display.features)
+        rule = SplitRule.of(self._rounded, split.node, self.features)
         parts = tuple(map(short_sets, rule.parts()))
-        n_left_out = len(parts) - 1 - self.max_features
+        n_left_out = len(parts) - 1 - self._max_features
         if n_left_out <= 1:
             return parts
-        size = np.abs(self.tree.omega[split.node - 1]) * self.display.spread
+        size = np.abs(self.tree.omega[split.node - 1]) * self.spread
         influence = np.array([size[list(term.indices)].max() for term in rule.terms])
-        kept = sorted(np.argsort(-influence, kind="stable")[: self.max_features].tolist())
+        kept = sorted(np.argsort(-influence, kind="stable")[: self._max_features].tolist())
         return (*(parts[i] for i in kept), f"+ {n_left_out} more", parts[-1])
 
-    def _leaf_width(self) -> float:
+    def _width_of_leaves(self) -> float:
         """Return the width that the widest leaf needs, within limits."""
         least, most = LEAF_WIDTH
         needed = least
-        for leaf in self.root.leaves:
+        for leaf in self._root.leaves:
             name = text_width(self.class_names[leaf.class_index], POINTS, bold=True)
             title = text_width(f"{leaf_label(leaf)}   {plural(self._rows(leaf), 'row')}", SMALL)
             number = text_width(f"{self._unlabeled(leaf):,}", POINTS)
             squares = sum(_square_width(count) for count in self._labeled(leaf) if count)
             label = text_width("unlabeled ", POINTS)
             needed = max(needed, 2 * PAD + max(name, title, label + squares, label + number))
-        share = (SCREEN - 2 * MARGIN) / len(self.root.leaves) - GAP
+        share = (SCREEN - 2 * MARGIN) / len(self._root.leaves) - GAP
         return min(needed, most, max(share, least))
 
-    def _split_width(self, most: float) -> float:
+    def _width_of_splits(self, most: float) -> float:
         """Return the width that the widest rule needs, within limits."""
         needed = SPLIT_WIDTH[0]
-        for split in self.root.splits:
+        for split in self._root.splits:
             for sign, text in _unwrapped(self._rule(split), most - 2 * PAD):
                 width = text_width(text, POINTS, bold=sign is None)
                 needed = max(needed, 2 * PAD + width + (0 if sign is None else SIGN))
@@ -374,13 +309,13 @@ class _Drawing:
     def _name_lines(self, leaf: Leaf) -> list[str]:
         """Wrap the class name of a leaf; the legend has the names that are shortened here."""
         name = self.class_names[leaf.class_index]
-        return wrap_text(name, self.leaf_width - 2 * PAD, POINTS, lines=NAME_LINES, bold=True)
+        return wrap_text(name, self._leaf_width - 2 * PAD, POINTS, lines=NAME_LINES, bold=True)
 
     def _count_lines(self, leaf: Leaf) -> list[list[int]]:
         """Wrap the classes of the labeled rows of a leaf."""
         counts = self._labeled(leaf)
         classes = [index for index, count in enumerate(counts) if count]
-        room = self.leaf_width - 2 * PAD + SQUARE_GAP
+        room = self._leaf_width - 2 * PAD + SQUARE_GAP
         return _filled(classes, [_square_width(counts[c]) for c in classes], room, text_width("labeled ", POINTS))
 
     def _legend_lines(self, width: float) -> list[list[int]]:
@@ -390,28 +325,28 @@ class _Drawing:
 
     def _caption_lines(self, width: float) -> list[str]:
         """Wrap the notes on the rules, in as many lines as the picture has space for."""
-        nodes = [split.node - 1 for split in self.root.splits]
-        is_rounded = (self.rounded.omega[nodes] != self.tree.omega[nodes]).any() or (
-            self.rounded.gamma[nodes] != self.tree.gamma[nodes]
+        nodes = [split.node - 1 for split in self._root.splits]
+        is_rounded = (self._rounded.omega[nodes] != self.tree.omega[nodes]).any() or (
+            self._rounded.gamma[nodes] != self.tree.gamma[nodes]
         ).any()
         notes = ["Numbers are rounded."] if is_rounded else []
-        notes += remarks(self.tree, self.root, self.display.features)
+        notes += remarks(self.tree, self._root, self.features)
         return wrap_text(" ".join(notes), width - 2 * MARGIN, SMALL, lines=CAPTION_LINES) if notes else []
 
-    def draw(self, ax: Axes) -> None:
+    def _draw(self, ax: Axes) -> None:
         """Draw edges, parts, legend and caption."""
-        self.ax, self.ink = ax, Ink.in_force()
+        self.ax_, self._ink, self.boxes_, self.titles_ = ax, Ink.in_force(), {}, {}
         figure, box = figure_of(ax), ax.get_position()
-        width, height = self.size
-        self.scale = min(figure.get_figwidth() * box.width / width, figure.get_figheight() * box.height / height)
+        width, height = self._size
+        self._scale = min(figure.get_figwidth() * box.width / width, figure.get_figheight() * box.height / height)
         ax.set_axis_off()
         ax.set_xlim(0, width)
         ax.set_ylim(0, height)
         ax.set_aspect("equal", adjustable="box")
-        for split in self.root.splits:
+        for split in self._root.splits:
             for child in (split.left, split.right):
                 self._edge(split, child)
-        for part, _ in self.parts:
+        for part, _ in self._parts:
             if isinstance(part, Split):
                 self._split(part)
             else:
@@ -420,52 +355,52 @@ class _Drawing:
 
     def _edge(self, parent: Split, child: Leaf | Split) -> None:
         """Draw a line whose width shows the share of rows on this branch, and name the branch."""
-        x0, top = self.places[parent.node]
-        x1, y1 = self.places[child.node]
-        y0 = top - self.heights[parent.node]
-        share = self._rows(child) / max(self._rows(self.root), 1)
+        x0, top = self._places[parent.node]
+        x1, y1 = self._places[child.node]
+        y0 = top - self._heights[parent.node]
+        share = self._rows(child) / max(self._rows(self._root), 1)
         middle = y1 + (LEVEL_GAP / 2 if y0 - y1 < LEVEL_GAP * 1.5 else LEVEL_GAP)
-        self.ax.plot(
+        self.ax_.plot(
             [x0, x0, x1, x1],
             [y0, middle, middle, y1],
-            color=self.ink.faint,
-            linewidth=(1.0 + 5.0 * share) * self.scale,
+            color=self._ink.faint,
+            linewidth=(1.0 + 5.0 * share) * self._scale,
             solid_joinstyle="round",
             zorder=1,
         )
         # Below the bar, where no line crosses it.
         answer, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
-        self._text(x1 + inwards, middle - 0.12, answer, colour=self.ink.muted, points=SMALL, align=align)
+        self._text(x1 + inwards, middle - 0.12, answer, colour=self._ink.muted, points=SMALL, align=align)
 
     def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
         """Frame a part and return its left edge and its top."""
         from matplotlib.patches import FancyBboxPatch
 
-        centre, top = self.places[node]
-        height = self.heights[node]
+        centre, top = self._places[node]
+        height = self._heights[node]
         box = FancyBboxPatch(
             (centre - width / 2, top - height),
             width,
             height,
             boxstyle="round,pad=0,rounding_size=0.06",
-            facecolor=self.ink.paper,
+            facecolor=self._ink.paper,
             edgecolor=colour,
-            linewidth=1.1 * self.scale,
+            linewidth=1.1 * self._scale,
             zorder=2,
         )
-        self.ax.add_patch(box)
-        self.boxes[node] = box
+        self.ax_.add_patch(box)
+        self.boxes_[node] = box
         return centre - width / 2, top
 
     def _split(self, split: Split) -> None:
-        width = self.split_width
-        left, top = self._box(split.node, width, self.ink.muted)
+        width = self._split_width
+        left, top = self._box(split.node, width, self._ink.muted)
         y = top - PAD - LINE / 2
         self._title(f"split {split.node}", self._rows(split), left, width, y)
-        for number, (sign, text) in enumerate(self.rules[split.node]):
+        for number, (sign, text) in enumerate(self._rules[split.node]):
             y -= LINE
             gid = f"rule-{split.node}-{number}"
-            self.titles[gid] = SplitRule.of(self.tree, split.node, self.display.features).text()
+            self.titles_[gid] = SplitRule.of(self.tree, split.node, self.features).text()
             if sign is None:
                 self._text(left + width / 2, y, text, align="center", bold=True).set_gid(gid)
                 continue
@@ -474,35 +409,35 @@ class _Drawing:
             self._text(left + PAD + SIGN, y, text).set_gid(gid)
 
     def _title(self, name: str, n_rows: int, left: float, width: float, y: float) -> None:
-        self._text(left + PAD, y, name, colour=self.ink.muted, points=SMALL)
+        self._text(left + PAD, y, name, colour=self._ink.muted, points=SMALL)
         rows, room = plural(n_rows, "row"), width - 2 * PAD - text_width(f"{name} ", SMALL)
         if text_width(rows, SMALL) > room:
             rows = f"{n_rows:,}"
-        self._text(left + width - PAD, y, rows, colour=self.ink.muted, points=SMALL, align="right")
+        self._text(left + width - PAD, y, rows, colour=self._ink.muted, points=SMALL, align="right")
 
     def _leaf(self, leaf: Leaf) -> None:
         from matplotlib.patches import Rectangle
 
-        width, lines = self.leaf_width, self.names[leaf.node]
+        width, lines = self._leaf_width, self._names[leaf.node]
         colour = class_colour(leaf.class_index)
         left, top = self._box(leaf.node, width, colour)
         depth = PAD + LINE * len(lines)
         head = Rectangle((left, top - depth), width, depth, facecolor=colour, edgecolor="none", zorder=3)
-        head.set_clip_path(self.boxes[leaf.node])
-        self.ax.add_patch(head)
+        head.set_clip_path(self.boxes_[leaf.node])
+        self.ax_.add_patch(head)
         y = top - PAD / 2 - LINE / 2
         for name in lines:
             self._text(left + PAD, y, name, colour=text_on(colour), bold=True)
             y -= LINE
         y -= PAD / 2
         self._title(leaf_label(leaf), self._rows(leaf), left, width, y)
-        self._text(left + PAD, y - LINE, "labeled", colour=self.ink.muted)
+        self._text(left + PAD, y - LINE, "labeled", colour=self._ink.muted)
         counts = self._labeled(leaf)
-        for indices in self.counts[leaf.node]:
+        for indices in self._counts[leaf.node]:
             y -= LINE
             self._squares({index: counts[index] for index in indices}, left + width - PAD, y)
         y -= LINE
-        self._text(left + PAD, y, "unlabeled", colour=self.ink.muted)
+        self._text(left + PAD, y, "unlabeled", colour=self._ink.muted)
         self._text(left + width - PAD, y, f"{self._unlabeled(leaf):,}", align="right")
 
     def _squares(self, counts: dict[int, int], right: float, y: float) -> None:
@@ -521,12 +456,12 @@ class _Drawing:
 
         side = 0.085
         patch = Rectangle((x, y - side / 2), side, side, facecolor=class_colour(index), edgecolor="none", zorder=4)
-        self.ax.add_patch(patch)
+        self.ax_.add_patch(patch)
 
     def _legend_and_caption(self) -> None:
-        y = MARGIN + LINE * (len(self.legend) + len(self.caption) - 0.5)
-        self._text(MARGIN, y, LEGEND, colour=self.ink.muted, points=SMALL)
-        for line in self.legend:
+        y = MARGIN + LINE * (len(self._legend) + len(self._caption) - 0.5)
+        self._text(MARGIN, y, LEGEND, colour=self._ink.muted, points=SMALL)
+        for line in self._legend:
             x = MARGIN + _legend_indent()
             for index in line:
                 self._square(x, y, index)
@@ -534,8 +469,8 @@ class _Drawing:
                 self._text(x + 0.13, y, name, points=SMALL)
                 x += text_width(name, SMALL) + LEGEND_MARK
             y -= LINE
-        for text in self.caption:
-            self._text(MARGIN, y, text, colour=self.ink.muted, points=SMALL)
+        for text in self._caption:
+            self._text(MARGIN, y, text, colour=self._ink.muted, points=SMALL)
             y -= LINE
 
     def _text(
@@ -549,17 +484,28 @@ class _Drawing:
         align: str = "left",
         bold: bool = False,
     ) -> Text:
-        return self.ax.text(
+        return self.ax_.text(
             x,
             y,
             **plain(text),
-            color=colour or self.ink.strong,
-            fontsize=points * self.scale,
+            color=colour or self._ink.strong,
+            fontsize=points * self._scale,
             fontweight="bold" if bold else "normal",
             horizontalalignment=align,
             verticalalignment="center_baseline",
             zorder=5,
         )
+
+
+plot_tree = TreeDisplay.from_estimator
+
+
+def leaf_label(leaf: Leaf) -> str:
+    """Return the name of a leaf: its id in ``apply``, or the ids of the leaves that it joins."""
+    if len(leaf.ids) == 1:
+        return f"leaf {leaf.ids[0]}"
+    separator = "+" if len(leaf.ids) == 2 else "…"
+    return f"leaf {leaf.ids[0]}{separator}{leaf.ids[-1]}"
 
 
 def _parts(part: Leaf | Split, level: int) -> list[tuple[Leaf | Split, int]]:
