@@ -247,7 +247,7 @@ def result_view(fitted: FittedTable, rows: FittedRows) -> dict[str, Any]:
             "seconds": certificate.seconds,
             "verdict": give_verdict(certificate, depth, names),
             "sentences": list(certificate.sentences(clf.classes_.tolist())),
-            **describe_certificate(certificate, depth, clf.C, names),
+            **describe_certificate(certificate, depth, names),
             "n_contradicted": certificate.n_contradicted,
             "n_against_guide": certificate.n_against_guide,
             "depth": depth,

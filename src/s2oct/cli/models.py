@@ -43,7 +43,6 @@ from s2oct.workflow.encoded_table import remembered_totals
 
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Certificate
-    from s2oct.output.model_files.checking import Checked
     from s2oct.output.model_files.model import Model
     from s2oct.problem.problem import Problem
 
@@ -219,12 +218,12 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
     own = _own_totals(read, totals)
     table = _read_table(read, data, label, read.origin.margins if own else None, totals)
     problem = _read_problem(read, table, own or known)
-    checked = checked_model(read, problem, table)
+    found, own_bound, differences = checked_model(read, problem, table)
     is_same = DataSummary.of(problem) == read.estimator.data_summary_
     say(f"The data are {'those' if is_same else 'not those'} of the fit.")
-    for line in checked.differences or _verdict(read, checked):
+    for line in differences or _verdict(read, found, own_bound):
         say(line)
-    if checked.differences:
+    if differences:
         raise typer.Exit(1)
 
 
@@ -260,11 +259,10 @@ def _read_problem(model: Model, table: PartlyLabeledTable, totals: TableTotals) 
     return Problem.from_known(known.of_counted(rows), known, model.encoding.described)
 
 
-def _verdict(model: Model, checked: Checked) -> list[str]:
+def _verdict(model: Model, found: Certificate, own_bound: float) -> list[str]:
     """Return lines about the recomputed fields, and about those taken from the file."""
     from s2oct.fit.certificate import about_tree, p2_cost
 
-    found, own_bound = checked.found, checked.own_bound
     return [
         "The certificate holds. Recomputed from the tree and the table:",
         *about_tree(found, model.classes),
@@ -272,7 +270,7 @@ def _verdict(model: Model, checked: Checked) -> list[str]:
         *_recomputed_proof(found, own_bound),
         "",
         "Taken from the model file, and not recomputed:",
-        *_believed(model.estimator.certificate_, checked),
+        *_believed(model.estimator.certificate_, found, own_bound),
         NO_SIGNATURE,
     ]
 
@@ -287,7 +285,7 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
         yield "proved optimal in P2 by this bound"
 
 
-def _believed(stored: Any, checked: Checked) -> Iterator[str]:
+def _believed(stored: Any, found: Certificate, own_bound: float) -> Iterator[str]:
     """Yield claims that cannot be recomputed: the file lacks the guide's predictions, and no solver is run again."""
     from s2oct.fit.certificate import about_end
     from s2oct.output.model_files.checking import TRUSTED, TRUSTED_OF_SAMPLES
@@ -299,8 +297,8 @@ def _believed(stored: Any, checked: Checked) -> Iterator[str]:
         yield f"{plural(n_estimated, 'total')} that the fit has estimated"
     if stored.chance is not None:
         yield f"held-out labels tested against chance: p = {stored.chance:.2g}"
-    if stored.lower_bound > checked.own_bound + DECIDED_TOLERANCE:
-        proof = ", which proves the tree optimal" if checked.found.proved else ""
+    if stored.lower_bound > own_bound + DECIDED_TOLERANCE:
+        proof = ", which proves the tree optimal" if found.proved else ""
         yield f"lower bound {amount(stored.lower_bound, 6)} from {stored.bound_source}{proof}"
-    fields = (*TRUSTED, *(TRUSTED_OF_SAMPLES if checked.is_sampled else ()))
+    fields = (*TRUSTED, *(TRUSTED_OF_SAMPLES if stored.n_register is not None else ()))
     yield f"fields of the file: {', '.join(fields)}"

@@ -436,7 +436,7 @@ PROVED = {"evidence_cost": 20.0, "evidence_bound": 20.0, "proved_among": "trees 
     ("changes", "words"),
     [
         ({"guide_weight": None}, None),
-        ({"guide_weight": 0.0}, "chose this one"),
+        ({"guide_weight": 0.0}, "agrees best"),
         (
             {"guide_weight": 0.3, "model": "evidence", "evidence_cost": 30.25, "evidence_bound": 20.0},
             "not proved",
@@ -453,7 +453,7 @@ def test_guide_is_described_where_there_was_one(labour_force, changes, words):
         labour_force.clf.certificate_,
         **{"objective": 3.0, "lower_bound": 0.0, "feasible": True, "guide_cost": 4.0, "ended": "converged", **changes},
     )
-    said = " ".join(describe_certificate(certificate, 2, 1.0, ["no", "yes"])["paragraphs"])
+    said = " ".join(describe_certificate(certificate, 2, ["no", "yes"])["paragraphs"])
     assert words is None or words in said
     assert ("guide" in said) == (certificate.guide_weight is not None)
     verdict = give_verdict(certificate, 2, ["no", "yes"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -67,48 +67,26 @@ _TUPLES = ("totals", "assigned", "labels", "classes_without_label")
 _RELATIVE = 1e-9
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The result of checking a model.
+def checked_model(
+    model: Model, problem: Problem, table: PartlyLabeledTable
+) -> tuple[Certificate, float, tuple[str, ...]]:
+    """Recompute the certificate of a model from its tree and the table of its fit, and compare all other fields.
 
-    Attributes
-    ----------
-    found : Certificate
-        The certificate, recomputed from the tree and the data.
-    own_bound : float
-        The lower bound computed without a solver.
-    differences : tuple of str
-        Failed checks, one line each.
-    is_sampled : bool
-        Whether the tree was fitted to a sample of the table.
+    Returns the recomputed certificate, the lower bound computed without a solver, and the differences, one line each.
     """
-
-    found: Certificate
-    own_bound: float
-    differences: tuple[str, ...]
-    is_sampled: bool
-
-
-def checked_model(model: Model, problem: Problem, table: PartlyLabeledTable) -> Checked:
-    """Compare all fields of a model file that can be recomputed with the table of its fit."""
     clf = model.estimator
     if not isinstance(clf, S2OCTClassifier):
         raise InvalidProblem(f"Expected a model of S2OCTClassifier to check against totals, got {type(clf).__name__}.")
-    stored, spec = clf.certificate_, clf._spec()
-    is_sampled = stored.n_register is not None
-    found, own_bound = recertify(problem, clf.witness_, stored, spec, rules=clf.tree_)
-    lines = [
-        *contradictions(model),
-        *_differing_names(model, table),
-        *_other_data(clf, problem),
-        *_differing_rows(clf, problem),
-        *differing(stored, found, own_bound, model.classes),
-    ]
-    if is_sampled:
-        lines += _differing_register(stored, problem)
-    else:
-        lines += [*_differing_constants(clf, problem), *_differing_fills(model, table)]
-    return Checked(found, own_bound, tuple(lines), is_sampled)
+    stored = clf.certificate_
+    found, own_bound = recertify(problem, clf.witness_, stored, clf._spec(), rules=clf.tree_)
+    differences = [*contradictions(model), *_differing_data(model, problem, table)]
+    differences += differing(stored, found, own_bound, model.classes)
+    if stored.n_register is None:
+        differences += [*_differing_constants(clf, problem), *_differing_fills(model, table)]
+    elif stored.n_register != problem.n_rows or problem.n_rows <= MOST_WHOLE:
+        rows = f"{stored.n_sampled} of {stored.n_register} rows were fitted"
+        differences.append(f"n_register: the model says that {rows}, the table has {problem.n_rows}")
+    return found, own_bound, tuple(differences)
 
 
 def contradictions(model: Model) -> Iterator[str]:
@@ -120,7 +98,7 @@ def contradictions(model: Model) -> Iterator[str]:
     if "\n".join(model.rules) != clf.rules_:
         yield "rules: the text in the model is not what its tree says; s2oct show prints the rules of the tree"
     if model.origin.label is not None and model.origin.label in (*model.encoding.names, *model.origin.ids):
-        yield f"label: the model has {model.origin.label!r} as a feature or an id, too"
+        yield f"label: the model has {model.origin.label!r} also as a feature or an id"
     if isinstance(clf, S2OCTClassifier):
         yield from _contradictory_end(clf.certificate_)
         yield from _contradictory_guide(clf)
@@ -128,7 +106,7 @@ def contradictions(model: Model) -> Iterator[str]:
 
 def _contradictory_end(stored: Certificate) -> Iterator[str]:
     if stored.ended not in ENDINGS:
-        yield f"ended: the model says {stored.ended!r}, which is no way in which a fit ends"
+        yield f"ended: the model says {stored.ended!r}, which is not a reason why a fit ends"
     if stored.ended == PROVED and not stored.proved_best:
         cost, bound = (amount(number, 6) for number in stored.minimised)
         yield f"ended: the model says {PROVED!r}, but its cost is {cost} and its lower bound {bound}"
@@ -147,9 +125,8 @@ def _contradictory_end(stored: Certificate) -> Iterator[str]:
 def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
     """Compare a certificate's statements about the guide with the parameters of the fit."""
     stored = clf.certificate_
-    said = stored.guide_weight, stored.guide_cost
     if stored.model not in MODELS:
-        yield f"model: the model file says {stored.model!r}, which is no model"
+        yield f"model: the model file says {stored.model!r}, which is not a known model"
     if (stored.model == EVIDENCE) != (stored.evidence_cost is not None) or (stored.evidence_cost is None) != (
         stored.evidence_bound is None
     ):
@@ -157,16 +134,17 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
     if stored.evidence_cost is not None and (stored.evidence_bound or 0.0) > stored.evidence_cost + DECIDED_TOLERANCE:
         yield f"evidence_bound: the model says {stored.evidence_bound}, but its tree costs {stored.evidence_cost}"
     if stored.model != EVIDENCE and stored.proved_among:
-        yield f"proved_among: the model says {stored.proved_among!r}, and it was fitted by {stored.model!r}"
-    if clf.guide is None and (said != (None, None) or stored.model == EVIDENCE):
+        yield f"proved_among: the model says {stored.proved_among!r}, but it was fitted by {stored.model!r}"
+    has_guide = (stored.guide_weight, stored.guide_cost) != (None, None) or stored.model == EVIDENCE
+    if clf.guide is None and has_guide:
         yield "guide_weight: the model was fitted without a guide, but its certificate mentions one"
     weight = AUTO_GUIDE_WEIGHT if isinstance(clf.guide_weight, str) else clf.guide_weight
     if stored.guide_weight is not None and not _same(stored.guide_weight, weight):
         yield f"guide_weight: the model says {stored.guide_weight}, its parameters say {weight}"
-    # A guide may give no result before the time limit; then nothing is proved.
-    was_silent = stored.ended in (TIME_LIMIT, INTERRUPTED) and not stored.proved_among
-    if stored.model == EVIDENCE and stored.n_unlabeled and not stored.guide_weight and not was_silent:
-        yield f"guide_weight: the model says {stored.guide_weight}, but its fit weighed a guide"
+    # The guide may not finish before the time limit; then nothing is proved.
+    is_unfinished = stored.ended in (TIME_LIMIT, INTERRUPTED) and not stored.proved_among
+    if stored.model == EVIDENCE and stored.n_unlabeled and not stored.guide_weight and not is_unfinished:
+        yield f"guide_weight: the model says {stored.guide_weight}, but its fit used a guide"
     if stored.guide_cost is not None and (stored.guide_weight is None or stored.guide_cost < 0):
         yield f"guide_cost: the model says {stored.guide_cost} with a guide weight of {stored.guide_weight}"
     against, most = stored.n_against_guide, stored.n_unlabeled
@@ -174,21 +152,17 @@ def _contradictory_guide(clf: S2OCTClassifier) -> Iterator[str]:
         yield f"n_against_guide: the model says {against} of {most} unlabeled rows"
 
 
-def _differing_names(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
-    """Compare names; the label column of a model fitted in Python is unknown."""
+def _differing_data(model: Model, problem: Problem, table: PartlyLabeledTable) -> Iterator[str]:
+    """Compare the label column, the data and the leaves of the rows."""
+    clf: Any = model.estimator
     label = model.origin.label
+    # A model fitted in Python has no label column.
     if label is not None and label != table.roles.label:
-        yield f"label: the model says {label!r}, the column of the labels is {table.roles.label!r}"
-
-
-def _other_data(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
-    """Compare the data with those of the fit; a fit that ran out of time before reading all rows has no hash."""
-    now, stored = DataSummary.of(problem), clf.data_summary_
-    if now != stored and (stored.sha256 or clf.certificate_.counted):
-        yield "data: the rows, labels, classes or totals are not those of the fit, or come in another order"
-
-
-def _differing_rows(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
+        yield f"label: the model says {label!r}, but the label column is {table.roles.label!r}"
+    stored = clf.data_summary_
+    # A fit that ran out of time before it had read all rows has no hash.
+    if DataSummary.of(problem) != stored and (stored.sha256 or clf.certificate_.counted):
+        yield "data: the rows, labels, classes or totals differ from those of the fit, or are in another order"
     n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
     if n_elsewhere:
         rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
@@ -199,12 +173,12 @@ def differing(stored: Certificate, found: Certificate, own_bound: float, classes
     """Compare a stored certificate with the recomputed one; yield a line per difference."""
     names = (*_EXACT, *_NUMBERS, *_TUPLES, *(() if stored.n_register is not None else _IN_P2))
     for name in names:
-        said, is_so = getattr(stored, name), getattr(found, name)
-        if not _same(said, is_so):
-            yield f"{name}: the model says {_shown(said)}, the data say {_shown(is_so)}"
+        in_model, in_data = getattr(stored, name), getattr(found, name)
+        if not _same(in_model, in_data):
+            yield f"{name}: the model says {_shown(in_model)}, the data say {_shown(in_data)}"
     yield from _differing_cells(stored, found, classes)
     if stored.lower_bound > found.objective + found.tolerance:
-        yield f"lower_bound: the model says {stored.lower_bound}, but its own tree costs {found.objective}"
+        yield f"lower_bound: the model says {stored.lower_bound}, but its tree costs {found.objective}"
     # The bound of a fit by evidence, or one short of time, may be weaker. It is still valid.
     if stored.n_register is None and stored.proved and own_bound > stored.lower_bound + found.tolerance:
         yield f"lower_bound: the model says {stored.lower_bound}, the data alone prove {own_bound}"
@@ -219,7 +193,7 @@ def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[
         other = known.pop((cell.margin, cell.domain, cell.class_index), None)
         place = f"{cell.place}class {classes[cell.class_index]!r}"
         if other is None:
-            yield f"{place}: the model knows a total, the data do not"
+            yield f"{place}: the model knows a total, but the data do not"
         elif not (_same(cell.low, other.low) and _same(cell.high, other.high)):
             yield f"{place}: in the model {cell.known}, in the data {other.known}"
         elif not (_same(cell.value, other.value) and _same(cell.se, other.se)):
@@ -227,7 +201,7 @@ def _differing_cells(stored: Certificate, found: Certificate, classes: Sequence[
         elif not _same(cell.assigned, other.assigned):
             yield f"{place}: the model puts {amount(cell.assigned, 6)} there, the data {amount(other.assigned, 6)}"
     if known:
-        yield f"totals: the data know {plural(len(known), 'total')} that the model does not know"
+        yield f"totals: the data know {plural(len(known), 'total')} that the model lacks"
 
 
 def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str]:
@@ -238,14 +212,14 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
     for name in ("shift", "scale"):
         if not np.allclose(getattr(clf.scaling_, name), getattr(scaling, name), rtol=_RELATIVE, atol=0):
             yield f"scaling: the {name} in the model is not that of the data"
-    for name, said, is_so in (
+    for name, in_model, expected in (
         ("features", stored.features, spec.features),
         ("max_features_per_split", stored.max_features_per_split, prepared.most_features),
         ("depth", clf.tree_.topology.depth, prepare(problem, spec).topology.depth),
     ):
-        if said != is_so:
-            yield f"{name}: the model says {said}, its parameters say {is_so}"
-    # A fit with little time uses a simple bound on the diameter in its place.
+        if in_model != expected:
+            yield f"{name}: the model says {in_model}, its parameters say {expected}"
+    # A fit with little time uses a simpler bound on the diameter.
     hasty = prepare(problem, spec, deadline=Deadline(-math.inf)).bounds.s
     low, high = sorted((hasty, prepared.bounds.s))
     if not low * (1 - _RELATIVE) <= stored.coefficient_bound <= high * (1 + _RELATIVE):
@@ -254,7 +228,7 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
     if not _same(clf._slope, slope):
         yield f"probability: the slope in the model is {clf._slope}, that of the data is {slope}"
     if stored.n_sampled is not None or not stored.counted:
-        yield "n_sampled: the model says that a sample was fitted, but not of how many rows"
+        yield "n_sampled: the model says that a sample was fitted, but not how many rows there were"
 
 
 def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
@@ -276,13 +250,6 @@ def _differing_fills(model: Model, table: PartlyLabeledTable) -> Iterator[str]:
     for column, found in zip(columns, learned, strict=True):
         if (column.low, column.high, column.whole) != (found.low, found.high, found.whole):
             yield f"columns: the model says that {column.name!r} has other numbers than the table"
-
-
-def _differing_register(stored: Certificate, problem: Problem) -> Iterator[str]:
-    """Compare a certificate's statements about a sample with the full table."""
-    if stored.n_register != problem.n_rows or problem.n_rows <= MOST_WHOLE:
-        rows = f"{stored.n_sampled} of {stored.n_register} rows were fitted"
-        yield f"n_register: the model says that {rows}, the table has {problem.n_rows}"
 
 
 def _same(stored: Any, found: Any) -> bool:

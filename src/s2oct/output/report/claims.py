@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -13,7 +13,7 @@ from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import FittedRows
 from s2oct.fit.certificate import Certificate, OCTHCertificate, about_fit
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
-from s2oct.wording import amount, duration, listed, plural
+from s2oct.wording import duration, listed
 
 _WHY_OPEN = {
     CONVERGED: "nothing better was found",
@@ -85,116 +85,65 @@ def give_verdict(certificate: Any, depth: int, class_names: Sequence[str]) -> di
         why = _WHY_OPEN.get(certificate.ended, "a better tree may exist")
         is_cut = certificate.ended in (TIME_LIMIT, INTERRUPTED)
         return {"good": False, "word": "open", "note": why, "defect": is_cut}
-    note = f"at depth {depth}" if _minimises_p2(certificate) else _kind(certificate.proved_among, depth)
+    note = f"at depth {depth}"
+    if not getattr(certificate, "minimises_p2", True):
+        # Briefly, without the text in brackets.
+        kind = certificate.proved_among.partition(" (")[0]
+        note = f"among {kind or f'trees of depth {depth}'}, guide included"
     unseen = getattr(certificate, "classes_without_label", ())
     if unseen:
         note += f", but no label of {listed([f'“{class_names[c]}”' for c in unseen])}"
     return {"good": not unseen, "word": "optimal", "note": note, "defect": bool(unseen)}
 
 
-def _kind(among: str, depth: int) -> str:
-    """Name the trees among which a tree is optimal, briefly, without the text in brackets."""
-    return f"among {among.partition(' (')[0] or f'trees of depth {depth}'}, guide included"
-
-
-def describe_certificate(
-    certificate: Any, depth: int, C: float | None, class_names: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
+def describe_certificate(certificate: Any, depth: int, class_names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Describe the certificate in words.
 
     ``facts`` describe the tree in rows, ``paragraphs`` the proof in the fitted model, and ``in_p2`` the results in the
-    paper's model. OCT-H is its own model and has only paragraphs.
+    paper's model. OCT-H is its own model.
     """
+    source = (
+        "The cost is recomputed from the tree and the rows, not taken from a solver. The lower bound is from: "
+        f"{certificate.bound_source}."
+    )
     if isinstance(certificate, OCTHCertificate):
-        return {"facts": (), "paragraphs": (_octh_cost(certificate), _bound(certificate, depth)), "in_p2": ()}
+        return {"facts": _in_sentences(str(certificate).split("; ")), "paragraphs": (source,), "in_p2": ()}
     return {
-        "facts": tuple(f"{fact[0].upper()}{fact[1:]}." for fact in about_fit(certificate, class_names)),
-        "paragraphs": (_best(certificate, depth), *_guide(certificate)),
-        "in_p2": (_p2_cost(certificate, C), _bound(certificate, depth), *_infeasible(certificate)),
+        "facts": _in_sentences(about_fit(certificate, class_names)),
+        "paragraphs": (_proof(certificate, depth), *_guide(certificate)),
+        "in_p2": (*_in_sentences(certificate.in_p2), source),
     }
 
 
-def _minimises_p2(certificate: Any) -> bool:
-    return getattr(certificate, "minimises_p2", True)
+def _in_sentences(phrases: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{phrase[0].upper()}{phrase[1:]}." for phrase in phrases)
 
 
-def _best(certificate: Certificate, depth: int) -> str:
-    measure = "labels and total" if certificate.minimises_p2 else "labels, total and guide together"
+def _proof(certificate: Certificate, depth: int) -> str:
+    measure = "labels and totals" if certificate.minimises_p2 else "labels, totals and guide together"
     if certificate.n_unlabeled == 0:
         measure = "the labels"
-    if certificate.proved_best and certificate.proved_among:
-        return (
-            f"Among {certificate.proved_among}, it is proved that none fits {measure} better. Others may fit as well. "
-            "Optimal is not the same as true."
-        )
     if certificate.proved_best:
+        among = certificate.proved_among or f"trees of depth {depth}"
         return (
-            f"It is proved that no tree of depth {depth} fits {measure} better. Others may fit as well. Optimal is not "
-            "the same as true."
+            f"Among {among}, it is proved that none fits {measure} better. Other trees may fit equally well. Optimal "
+            "does not mean true."
         )
     return (
-        f"The tree is the best that was found in {duration(certificate.seconds)}. It is not proved that no tree of "
-        f"depth {depth} fits {measure} better."
+        f"This is the best tree found in {duration(certificate.seconds)}. It is not proved that no tree of depth "
+        f"{depth} fits {measure} better."
     )
 
 
 def _guide(certificate: Certificate) -> tuple[str, ...]:
     if certificate.guide_weight is None:
         return ()
+    guide = "the guide, another classifier that knows the totals"
     if certificate.minimises_p2:
-        return (
-            "Many trees cost the same. Among those that were found, another classifier that knows the same total "
-            "(the guide) chose this one, which agrees best with its probabilities for the unlabeled rows.",
-        )
+        return (f"Many trees cost the same. Of those that were found, this one agrees best with {guide}.",)
     return (
-        "Many trees fit labels and total about equally well and differ on the unlabeled rows. Another classifier that "
-        "knows the same total (the guide) helped to choose: the fit weighed the labels and the total against the "
-        "guide's probabilities for the unlabeled rows.",
-    )
-
-
-def _octh_cost(certificate: OCTHCertificate) -> str:
-    errors = plural(certificate.n_errors, "labeled row")
-    return (
-        f"The tree misclassifies {errors}; its cost in the model is {amount(certificate.objective)}. This was "
-        "recomputed from the tree and the rows, and not taken from a solver."
-    )
-
-
-def _p2_cost(certificate: Certificate, C: float | None) -> str:
-    price = "" if C is None else f", at a price of {amount(C)} each"
-    return (
-        f"The tree costs {amount(certificate.objective)}. This is the sum of "
-        f"{amount(certificate.leaf_error)} for labeled rows on the wrong side, measured by how far they are from "
-        f"the right one, and of {plural(certificate.xi, 'row')} by which the total is missed{price}. This was "
-        "recomputed from the tree and the rows, and not taken from a solver."
-    )
-
-
-def _bound(certificate: Any, depth: int) -> str:
-    least = amount(certificate.lower_bound)
-    bound = f"No tree of depth {depth} can cost less than {least} ({certificate.bound_source})"
-    if certificate.proved:
-        return f"{bound}. This tree meets the bound, so it is proved optimal: none of this depth costs less."
-    if not _minimises_p2(certificate):
-        return (
-            f"{bound}. This tree costs {amount(certificate.gap)} more, and the fit did not look for the least "
-            "cost in this model."
-        )
-    return (
-        f"{bound}. Between this bound and the cost of the tree lies a gap of {amount(certificate.gap)}. So the "
-        f"tree is the best that was found in {duration(certificate.seconds)}, and a better one may exist."
-    )
-
-
-def _infeasible(certificate: Certificate) -> tuple[str, ...]:
-    if certificate.feasible:
-        return ()
-    n_near = certificate.n_margin_violations
-    return (
-        f"The tree violates a constraint of this model: {plural(n_near, 'unlabeled row')} "
-        f"{'lies' if n_near == 1 else 'lie'} too near a hyperplane. It predicts all the same, but its cost cannot be "
-        "compared with the bound.",
+        "Many trees fit labels and totals about equally well but differ on the unlabeled rows. Therefore the fit also "
+        f"weighed the class probabilities of {guide}.",
     )
 
 

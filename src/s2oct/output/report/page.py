@@ -278,9 +278,7 @@ def report_html(
         other_data="" if is_of_fit else OTHER_DATA,
         shortcomings=certificate.shortcomings(rows.class_names) if is_of_fit else (),
         verdict=give_verdict(certificate, depth, rows.class_names) if is_of_fit else None,
-        proof=describe_certificate(certificate, depth, getattr(estimator, "C", None), rows.class_names)
-        if is_of_fit
-        else None,
+        proof=describe_certificate(certificate, depth, rows.class_names) if is_of_fit else None,
         recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
         seed_note=seed_note(estimator),
         sha256=getattr(getattr(estimator, "data_summary_", None), "sha256", None),
