@@ -74,6 +74,6 @@ def test_the_report_shows_both_trees_and_the_rows_they_dispute(labour_force):
     differ = int((clf.tree_.predict(labour_force.rows) != constant.predict(labour_force.rows))[free].sum())
     assert differ > 0
     assert 'href="#alternatives"' in page
-    assert f"It gives {differ} unlabeled rows" in page
+    assert f"It assigns {differ} unlabeled rows" in page
     clf.alternatives_ = ()
     assert 'id="alternatives"' not in report_html(clf, labour_force.X, labour_force.y, rivals=False)

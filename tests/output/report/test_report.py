@@ -640,7 +640,7 @@ def test_a_report_about_other_data_than_the_fit_s_claims_nothing_of_the_fit(prov
         assert claim not in page
     assert ("known total" in page) == bool(known)
     right = int((proved.clf.predict(X) == y)[y != None].sum())  # noqa: E711 (elementwise)
-    assert f"<dt>Labels agreed with</dt><dd>{right}<" in page
+    assert f"<dt>Labels matched</dt><dd>{right}<" in page
 
 
 @pytest.mark.parametrize("known", [{}, {"totals": {"a": 4, "b": 6}}, {"population_totals": {"b": 11}}], ids=str)

@@ -34,7 +34,7 @@ def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> di
     if not isinstance(estimator, S2OCTClassifier):
         return None
     if not wanted:
-        return {"headline": "The tree was not assessed, so nothing is known about its accuracy.", "found": None}
+        return {"headline": "The tree was not assessed, so its accuracy is unknown.", "found": None}
     if not estimator.can_be_assessed:
         return {"headline": _why_not_assessed(estimator, rows), "found": None}
     found = estimator.assess()
@@ -59,20 +59,20 @@ def describe_assessment(estimator: Any, rows: FittedRows, *, wanted: bool) -> di
 
 def _why_not_assessed(estimator: S2OCTClassifier, rows: FittedRows) -> str:
     if estimator.certificate_.ended == INTERRUPTED:
-        return "The tree was not assessed, because the fit was interrupted: nothing is known about its accuracy."
+        return "The tree was not assessed because the fit was interrupted, so its accuracy is unknown."
     if estimator.certificate_.seconds > LONG_FIT:
         return (
             f"The tree was not assessed: {N_FOLDS} fits of {estimator.certificate_.seconds:.0f} s each would take too "
-            "long for a report. Call assess before, or run s2oct assess."
+            "long for a report. Call assess first, or run s2oct assess."
         )
     if any((rows.codes == k).sum() > 1 for k in range(rows.n_classes)):
         return (
-            "The tree was not assessed, because this classifier does not have the rows of its fit: call assess with "
+            "The tree was not assessed because this classifier does not have the rows of its fit: call assess with "
             "rows, labels and totals."
         )
     return (
-        "There are too few labels to tell how often the tree is right: no class has two labels, of which one could be "
-        "held out."
+        "There are too few labels to estimate the accuracy of the tree: no class has two labels, so none can be held "
+        "out."
     )
 
 
@@ -220,7 +220,7 @@ def seed_note(estimator: Any) -> str:
     if getattr(estimator, "random_state", None) is None:
         return "No seed was set (random_state=None): another run may find another tree."
     return (
-        f"The seed is fixed (random_state={estimator.random_state!r}). A fit that ends before its time limit"
-        f"{'' if limit is None else f' of {limit:g} seconds'} finds the same tree again; one that the clock ended may "
-        "find another on a faster or slower machine."
+        f"The seed is fixed (random_state={estimator.random_state!r}). A fit that ends before the time limit"
+        f"{'' if limit is None else f' of {limit:g} seconds'} finds the same tree again. A fit that reaches the limit "
+        "may find another tree on a faster or slower machine."
     )

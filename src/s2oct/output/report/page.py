@@ -24,36 +24,15 @@ from s2oct.output.pages import Picture, drawn, page_style, page_template
 from s2oct.output.plots.curves import ProgressDisplay, SimplicityDisplay
 from s2oct.output.plots.partition import PartitionDisplay
 from s2oct.output.plots.shares import EstimatesDisplay, TotalsDisplay
-from s2oct.output.plots.style import Ink, open_frame
+from s2oct.output.plots.style import Ink, in_percent, open_frame
 from s2oct.output.plots.tree import TreeDisplay
-from s2oct.output.report.claims import (
-    describe_assessment,
-    describe_certificate,
-    give_verdict,
-    parameters,
-    python_code,
-    seed_note,
-    versions,
-)
+from s2oct.output.report import claims, trees
 from s2oct.output.report.sample import (
     chance_difference,
     describe_columns,
     describe_estimates,
     describe_features,
     describe_sample,
-)
-from s2oct.output.report.trees import (
-    ALIKE,
-    DIVIDED,
-    compare_rivals,
-    describe_alternatives,
-    describe_contradictions,
-    describe_leaves,
-    describe_simplicity,
-    describe_splits,
-    describe_stability,
-    names_of_rows,
-    rules_text,
 )
 from s2oct.output.report.wording import FILTERS, clean, with_clean_names
 from s2oct.problem.known import Known, warn_caller
@@ -67,9 +46,8 @@ WIDTH = 5.2
 """Inches of a picture next to text; its text is still readable at the width of a phone."""
 
 OTHER_DATA = (
-    "The rows, labels or totals are not those of the fit. The report shows what the tree does with these data, and "
-    "leaves out what holds for the data of the fit alone: the accuracy, proofs, agreement "
-    "among trees, other trees and the recipe."
+    "The rows, labels or totals are not those of the fit. The report describes the tree on these data and omits what "
+    "holds only for the data of the fit: accuracy, proofs, agreement among trees, other trees and the recipe."
 )
 """Warning for a report on other data than those of the fit."""
 
@@ -218,15 +196,15 @@ def report_html(
     seen = see_totals(estimator, rows, known, is_of_fit=is_of_fit)
     sample = describe_sample(rows, seen)
     certificate, depth = estimator.certificate_, rows.tree.topology.depth
-    names = names_of_rows(rows, row_ids)
+    names = trees.names_of_rows(rows, row_ids)
     column = clean(label) if label else None
     features, counts = describe_features(rows), count_leaves(rows.tree, rows.leaf, rows.is_labeled)
     # The report omits the fit itself if the data differ.
-    stability = describe_stability(estimator, rows) if is_of_fit else None
+    stability = trees.describe_stability(estimator, rows) if is_of_fit else None
     comparison = _comparison(rows, sample, rivals, None if stability is None else stability["numbers"], names)
-    assessment = describe_assessment(estimator, rows, wanted=assess) if is_of_fit else None
+    assessment = claims.describe_assessment(estimator, rows, wanted=assess) if is_of_fit else None
     path = _simplicity_path(estimator, assess=assess) if is_of_fit else None
-    other_tree = describe_alternatives(estimator, rows, names) if is_of_fit else None
+    other_tree = trees.describe_alternatives(estimator, rows, names) if is_of_fit else None
     sections = [
         ("accuracy", "Accuracy", assessment is not None),
         ("data", "Data and sample", True),
@@ -261,14 +239,14 @@ def report_html(
         box_style=STYLE,
         if_so=IF_SO,
         otherwise=OTHERWISE,
-        splits=describe_splits(rows),
-        rules=rules_text(rows),
-        leaves=describe_leaves(rows),
-        contradictions=describe_contradictions(rows, names),
-        simplicity=None if path is None else describe_simplicity(path, rows),
+        splits=trees.describe_splits(rows),
+        rules=trees.rules_text(rows),
+        leaves=trees.describe_leaves(rows),
+        contradictions=trees.describe_contradictions(rows, names),
+        simplicity=None if path is None else trees.describe_simplicity(path, rows),
         stability=stability,
-        alike=ALIKE,
-        divided=DIVIDED,
+        alike=trees.ALIKE,
+        divided=trees.DIVIDED,
         other_tree=other_tree,
         comparison=comparison,
         is_plane=rows.X.shape[1] == 2,
@@ -277,13 +255,13 @@ def report_html(
         certificate=certificate,
         other_data="" if is_of_fit else OTHER_DATA,
         shortcomings=certificate.shortcomings(rows.class_names) if is_of_fit else (),
-        verdict=give_verdict(certificate, depth, rows.class_names) if is_of_fit else None,
-        proof=describe_certificate(certificate, depth, rows.class_names) if is_of_fit else None,
-        recipe=command or python_code(estimator, rows, sample, label=label, data_name=data_name),
-        seed_note=seed_note(estimator),
+        verdict=claims.give_verdict(certificate, depth, rows.class_names) if is_of_fit else None,
+        proof=claims.describe_certificate(certificate, depth, rows.class_names) if is_of_fit else None,
+        recipe=command or claims.python_code(estimator, rows, sample, label=label, data_name=data_name),
+        seed_note=claims.seed_note(estimator),
         sha256=getattr(getattr(estimator, "data_summary_", None), "sha256", None),
-        parameters=parameters(estimator),
-        versions=versions(estimator),
+        parameters=claims.parameters(estimator),
+        versions=claims.versions(estimator),
     )
 
 
@@ -309,7 +287,7 @@ def _comparison(
     totals = np.array([round(line["known"]) for line in sample["classes"]], dtype=np.int64)
     known = Known(Labels(np.arange(rows.n_classes), rows.codes), Targets.exact(totals, sample["n_unlabeled"]))
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, known)
-    return compare_rivals(rows, assigned, names, stability)
+    return trees.compare_rivals(rows, assigned, names, stability)
 
 
 def _pictures(
@@ -325,11 +303,11 @@ def _pictures(
     with page_style():
         tree = TreeDisplay.of_rows(rows)
         found["tree"] = drawn("tree", "The tree as a picture", tree.figsize(), tree.plot, bare=True)
-        title = "Regions of the tree and the rows in them"
+        title = "Regions of the tree with rows"
         found["partition"] = drawn("partition", title, (WIDTH, 4.4), PartitionDisplay.of_rows(rows).plot)
         # A search that ends at once has no progress to show.
         if len(estimator.certificate_.history) > 1:
-            title = "Cost and lower bound over the seconds of the fit"
+            title = "Cost and lower bound during the fit"
             draw: Callable[..., object] = partial(ProgressDisplay.from_estimator, estimator)
             found["progress"] = drawn("progress", title, (WIDTH, 2.5), draw)
         if not rows.is_labeled.all():
@@ -339,7 +317,7 @@ def _pictures(
             by_domain, title = EstimatesDisplay.of(estimates), "Estimates by domain with their intervals"
             found["estimates"] = drawn("estimates", title, by_domain.figsize(WIDTH), by_domain.plot)
         if path is not None:
-            title = "Expected accuracy of simpler trees, and their agreement with the guide, over their terms"
+            title = "Expected accuracy of simpler trees and their agreement with the guide, by number of terms"
             draw = partial(SimplicityDisplay.from_path, path)
             found["simplicity"] = drawn("simplicity", title, (WIDTH, 2.7), draw)
         if stability is not None and stability["known"]:
@@ -354,10 +332,10 @@ def _histogram(values: FloatArray, ax: Any) -> None:
     ink = Ink.in_force()
     edges = np.linspace(0, 1, 21)
     counts, _ = np.histogram(values[~np.isnan(values)], bins=edges)
-    colours = [CLASS_COLOURS[2] if left >= ALIKE - 1e-9 else ink.muted for left in edges[:-1]]
+    colours = [CLASS_COLOURS[2] if left >= trees.ALIKE - 1e-9 else ink.muted for left in edges[:-1]]
     ax.bar(edges[:-1], counts, width=0.05, align="edge", color=colours, edgecolor=ink.paper, linewidth=0.8)
     ax.set_xlim(0, 1)
-    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    in_percent(ax.xaxis)
     ax.locator_params(axis="y", integer=True)
     ax.set_xlabel("near-optimal trees that agree with this one")
     ax.set_ylabel("unlabeled rows")

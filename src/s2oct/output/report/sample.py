@@ -26,15 +26,15 @@ SHOWN_FEATURES = 10
 USUAL = 0.95
 """Probability that a simple random sample lies in the stated range."""
 SLIGHT = 3.0
-"""Difference of shares, in percentage points, that is no sign of bias if chance cannot be computed."""
+"""Maximum difference of shares, in percentage points, without a sign of bias if chance cannot be computed."""
 MOST_SHOWN, WORST = 60, 20
-"""Above the first number of totals, those missed most come first, up to the second number, and the full list folds."""
+"""Above the first number of totals, the report shows those missed most, up to the second number, and folds the rest."""
 
 CAVEATS = (
-    "The interval covers which rows happened to be labeled, chance in the classes of single rows, and what rows of a "
-    "domain have in common that the features do not show.",
-    "It does not cover totals that are wrong, or labels whose presence depends on more than the class: if in one class "
-    "people with some feature answer more often, the estimates are biased, and nothing here shows it.",
+    "The interval covers the random choice of the labeled rows, chance in the classes of single rows, and effects that "
+    "the rows of a domain share but the features do not show.",
+    "It does not cover wrong totals, or labels whose presence depends on more than the class. If, within a class, "
+    "people with some feature answer more often, the estimates are biased without a sign here.",
 )
 """Caveats about the intervals."""
 
@@ -196,14 +196,14 @@ def _bias(sample: Mapping[str, Any]) -> str:
         return (
             f"Of the labeled {rows} {percent(share, 1)} are “{name}”; by the {total} it is "
             f"{percent(in_all, 1)} of all rows.{draws} The shares give no sign of a biased "
-            "sample, which does not mean that there is no bias of another kind."
+            "sample. There may be bias of another kind."
         )
     verdict = " So the sample is biased, and a method" if draws else " A method"
     return (
         f"Of the labeled {rows} {percent(share, 1)} are “{name}”, but by the {total} only "
         f"{percent(in_all, 1)} of all rows are: the sample overstates this class by "
         f"{100 * (share - in_all):.1f} percentage points.{draws}{verdict} that learns the "
-        "shares from it would carry the bias on."
+        "shares from it would inherit the bias."
     )
 
 
@@ -230,15 +230,15 @@ def _met(sample: Mapping[str, Any]) -> str:
         return f"The tree meets {n_met} of {n_totals} totals. Those that it misses are marked in the table."
     off = max(abs(line["missed"]) for line in sample["classes"])
     if not off:
-        return "The tree assigns exactly as many of the unlabeled rows to each class as the total says."
+        return "The tree assigns to each class exactly as many unlabeled rows as its total."
     if sample["is_met"]:
-        return "The tree assigns as much of the weight to each class as the total says, to within half a row."
+        return "The tree assigns to each class as much weight as its total, to within half a row."
     above = max(sample["classes"], key=lambda line: line["missed"])
     name, achieved, known = above["name"], amount(above["achieved"]), amount(above["known"])
     unit = f"a weight of {amount(off)}" if is_weighted else plural(off, "row")
     return (
-        f"The tree misses the total by {unit}: it assigns {achieved} of the unlabeled rows "
-        f"to “{name}”, and the total says {known}."
+        f"The tree misses the total by {unit}: it assigns {achieved} of the unlabeled rows to “{name}”, but the total "
+        f"is {known}."
     )
 
 

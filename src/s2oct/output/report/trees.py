@@ -102,15 +102,15 @@ def _fulfilled(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> tuple[str, .
 
 def _numbers(name: str, *, unlabeled: int, labeled: int, wrong: int, all_unlabeled: int) -> str:
     share = f" ({percent(unlabeled / all_unlabeled)})" if all_unlabeled else ""
-    said = f"{plural(unlabeled, 'unlabeled row')}{share} {'is' if unlabeled == 1 else 'are'} assigned to “{name}”. "
+    assigned = f"{plural(unlabeled, 'unlabeled row')}{share} {'is' if unlabeled == 1 else 'are'} assigned to “{name}”. "
     if not labeled:
-        return f"{said}No labeled row ends here: the class of this leaf rests on the other leaves and the total alone."
+        return f"{assigned}No labeled row is here: the class of this leaf follows from the other leaves and the total."
     if wrong:
         verb = "has" if wrong == 1 else "have"
-        return f"{said}Of the {plural(labeled, 'labeled row')} here, {count(wrong)} {verb} another class."
+        return f"{assigned}Of the {plural(labeled, 'labeled row')} here, {count(wrong)} {verb} another class."
     if labeled == 1:
-        return f"{said}The one labeled row here has this class."
-    return f"{said}All {count(labeled)} labeled rows here have this class."
+        return f"{assigned}The one labeled row here has this class."
+    return f"{assigned}All {count(labeled)} labeled rows here have this class."
 
 
 def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
@@ -121,9 +121,9 @@ def _profile(rows: FittedRows, here: BoolArray) -> list[str]:
     apart = (rows.X[here].mean(axis=0) - rows.X.mean(axis=0)) / spread
     noteworthy = [j for j in np.argsort(-np.abs(apart), kind="stable")[:NOTED_FEATURES] if abs(apart[j]) >= NOTEWORTHY]
     if not noteworthy:
-        return ["In no single feature do its rows differ much from all rows."]
+        return ["No single feature distinguishes its rows much from all rows."]
     contrasts = [_contrast(rows, here, j, apart[j] > 0) for j in noteworthy]
-    return [f"Compared with all rows, those here have {listed(contrasts)}."]
+    return [f"Compared with all rows, the rows here have {listed(contrasts)}."]
 
 
 def _contrast(rows: FittedRows, here: BoolArray, j: int, more: bool) -> str:
