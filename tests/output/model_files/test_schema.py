@@ -28,7 +28,7 @@ from tests.messages import naming
         ("x", {"anyOf": [{"type": "null"}, {"enum": ["y"]}]}, "the top level should be one of ['y'], not 'x'"),
         ("y", {"anyOf": [{"type": "null"}, {"enum": ["y"]}]}, None),
         (3, {"$ref": "#/$defs/small", "$defs": {"small": {"minimum": 5}}}, "the top level should be at least 5, not 3"),
-        ("abc", {"pattern": "^b"}, "the top level should match ^b, not be 'abc'"),
+        ("abc", {"pattern": "^b"}, "the top level should match ^b, not 'abc'"),
         ([], {"minItems": 1}, "the top level should have at least 1 entries, not 0"),
         ("x" * 99, {"const": 1}, f"the top level should be 1, not '{'x' * 56}..."),
     ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -99,9 +99,10 @@ def _dataclass(kind: Any, value: Any, at: str, skip_unknown: bool) -> Any:
     unknown = [name for name in stored if name not in fields]
     if unknown and not skip_unknown:
         raise Mismatch(f"{place(at)} has {unknown[0]!r}, which is not known there")
-    missing = [name for name in _required_fields(kind) if name not in stored]
-    if missing:
-        raise Mismatch(f"{place(at)} has no {missing[0]!r}")
+    for field in dataclasses.fields(kind):
+        is_required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if is_required and field.name not in stored:
+            raise Mismatch(f"{place(at)} has no {field.name!r}")
     return kind(
         **{
             name: decoded(declared, stored[name], inside(at, name), skip_unknown=skip_unknown)
@@ -115,12 +116,6 @@ def _dataclass(kind: Any, value: Any, at: str, skip_unknown: bool) -> Any:
 def _field_types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
-
-
-def _required_fields(kind: Any) -> Iterable[str]:
-    for field in dataclasses.fields(kind):
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            yield field.name
 
 
 def _union(kinds: tuple[Any, ...], value: Any, at: str, skip_unknown: bool) -> Any:

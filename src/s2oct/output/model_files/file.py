@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -44,9 +44,28 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _equal(value: Any, other: Any) -> bool:
+    # Booleans are integers in Python, but not in JSON.
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
+_CHECKS: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "type": (lambda value, kinds: any(_is(value, kind) for kind in _listed(kinds)), "be"),
+    "const": (_equal, "be"),
+    "enum": (lambda value, choices: any(_equal(value, choice) for choice in choices), "be one of"),
+    "minimum": (lambda value, least: not _is(value, "number") or value >= least, "be at least"),
+    "exclusiveMinimum": (lambda value, bound: not _is(value, "number") or value > bound, "be more than"),
+    "pattern": (lambda value, wanted: not isinstance(value, str) or bool(re.search(wanted, value)), "match"),
+}
+"""Keywords about a value itself: whether it holds, and what the value should do."""
+
+_KEYWORDS = {*_CHECKS, "$ref", "anyOf", "required", "properties", "additionalProperties", "items", "minItems"}
 _NOTES = {"$schema", "$defs", "title", "description"}
-_CHECKED = {"$ref", "type", "const", "enum", "minimum", "exclusiveMinimum", "pattern", "anyOf"}
-_CHECKED_INSIDE = {"required", "properties", "additionalProperties", "items", "minItems"}
 
 
 def save(clf: TreeEstimator, path: str | Path) -> None:
@@ -289,70 +308,39 @@ def violation(value: Any, schema: Schema) -> str | None:
 
 
 def _violations(value: Any, schema: Schema, root: Schema, at: str) -> Iterator[str]:
-    unknown = set(schema) - _NOTES - _CHECKED - _CHECKED_INSIDE
+    unknown = set(schema) - _NOTES - _KEYWORDS
     if unknown:
         raise ValueError(f"Expected keywords of JSON Schema that are checked here, got {sorted(unknown)}.")
     if "$ref" in schema:
-        yield from _violations(value, _resolved(schema["$ref"], root), root, at)
-    yield from (f"{place(at)} should {phrase}" for phrase in _simple_violations(value, schema))
+        referred: Any = root
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            referred = referred[step]
+        yield from _violations(value, referred, root, at)
+    for keyword, (holds, verb) in _CHECKS.items():
+        if keyword in schema and not holds(value, schema[keyword]):
+            wanted = " or ".join(map(str, _listed(schema[keyword]))) if keyword == "type" else schema[keyword]
+            yield f"{place(at)} should {verb} {wanted}, not {brief(value)}"
     if "anyOf" in schema:
         found = [next(_violations(value, choice, root, at), None) for choice in schema["anyOf"]]
         if None not in found:
             yield str(found[-1])
-    if isinstance(value, dict):
-        yield from _object_violations(value, schema, root, at)
     if isinstance(value, list):
-        yield from _array_violations(value, schema, root, at)
+        if len(value) < schema.get("minItems", 0):
+            yield f"{place(at)} should have at least {schema['minItems']} entries, not {len(value)}"
+        for i, part in enumerate(value):
+            yield from _violations(part, schema.get("items", {}), root, f"{at}[{i}]")
+    if isinstance(value, dict):
+        for name in schema.get("required", []):
+            if name not in value:
+                yield f"{place(at)} has no {name!r}"
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        for name, part in value.items():
+            part_schema = known.get(name, others)
+            if part_schema is False:
+                yield f"{place(at)} has {name!r}, which is not known there"
+            elif part_schema is not True:
+                yield from _violations(part, part_schema, root, inside(at, name))
 
 
-def _simple_violations(value: Any, schema: Schema) -> Iterator[str]:
-    kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    if kinds and not any(_is(value, kind) for kind in kinds):
-        yield f"be {' or '.join(kinds)}, not {brief(value)}"
-    if "const" in schema and not _equal(value, schema["const"]):
-        yield f"be {schema['const']!r}, not {brief(value)}"
-    if "enum" in schema and not any(_equal(value, choice) for choice in schema["enum"]):
-        yield f"be one of {schema['enum']}, not {brief(value)}"
-    if "minimum" in schema and _is(value, "number") and value < schema["minimum"]:
-        yield f"be at least {schema['minimum']}, not {brief(value)}"
-    if "exclusiveMinimum" in schema and _is(value, "number") and value <= schema["exclusiveMinimum"]:
-        yield f"be more than {schema['exclusiveMinimum']}, not {brief(value)}"
-    if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
-        yield f"match {schema['pattern']}, not be {brief(value)}"
-
-
-def _object_violations(value: dict[str, Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
-    for name in schema.get("required", []):
-        if name not in value:
-            yield f"{place(at)} has no {name!r}"
-    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-    for name, part in value.items():
-        if name not in known and others is False:
-            yield f"{place(at)} has {name!r}, which is not known there"
-        part_schema = known.get(name, others)
-        if isinstance(part_schema, Mapping):
-            yield from _violations(part, part_schema, root, inside(at, name))
-
-
-def _array_violations(value: list[Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
-    if len(value) < schema.get("minItems", 0):
-        yield f"{place(at)} should have at least {schema['minItems']} entries, not {len(value)}"
-    for i, part in enumerate(value):
-        yield from _violations(part, schema.get("items", {}), root, f"{at}[{i}]")
-
-
-def _resolved(reference: str, root: Schema) -> Schema:
-    found: Any = root
-    for step in reference.removeprefix("#/").split("/"):
-        found = found[step]
-    return dict(found)
-
-
-def _equal(value: Any, other: Any) -> bool:
-    # Booleans are integers in Python, but not in JSON.
-    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
-
-
-def _is(value: Any, kind: str) -> bool:
-    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+def _listed(kinds: str | list[str]) -> list[str]:
+    return [kinds] if isinstance(kinds, str) else kinds

@@ -298,6 +298,7 @@ class TotalsPathDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
+    _size = 6.4, 3.4
     values: FloatArray
     changed: FloatArray
     n_terms: IntArray
@@ -355,10 +356,6 @@ class TotalsPathDisplay(Display):
         ax.locator_params(axis="x", integer=True)
         plain_ticks(ax)
         legend_above(ax, 2)
-
-    def figsize(self) -> tuple[float, float]:
-        """Return the size of a new figure in inches."""
-        return 6.4, 3.4
 
 
 plot_totals_path = TotalsPathDisplay.from_path

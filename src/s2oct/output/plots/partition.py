@@ -112,6 +112,7 @@ class PartitionDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
+    _size = 6.4, 5.0
     tree: ObliqueTree
     _: KW_ONLY
     view: View
@@ -185,16 +186,6 @@ class PartitionDisplay(Display):
             codes=rows.codes,
             predicted=rows.predicted,
         )
-
-    def figsize(self) -> tuple[float, float]:
-        """Return the size of a new figure.
-
-        Returns
-        -------
-        tuple of float
-            Width and height in inches.
-        """
-        return 6.4, 5.0
 
     def _draw(self, ax: Axes) -> None:
         ink = Ink.in_force()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -167,6 +167,7 @@ class Display(ABC):
 
     ax_: Axes
     figure_: Figure
+    _size: ClassVar = (6.4, 3.2)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the picture that the class describes.
@@ -194,7 +195,7 @@ class Display(ABC):
         tuple of float
             Width and height in inches.
         """
-        return 6.4, 3.2
+        return self._size
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:

@@ -200,7 +200,7 @@ class TreeDisplay(Display):
             The display, with the drawn objects in its attributes.
         """
         self._lay_out(max_features)
-        return super().plot(new_axes(self._size, bare=True) if ax is None else ax)
+        return super().plot(new_axes(self._full_size, bare=True) if ax is None else ax)
 
     def figsize(self, max_features: int = 3) -> tuple[float, float]:
         """Return the figure size at which text has its full size.
@@ -216,7 +216,7 @@ class TreeDisplay(Display):
             Width and height in inches.
         """
         self._lay_out(max_features)
-        return self._size
+        return self._full_size
 
     def _lay_out(self, max_features: int) -> None:
         """Compute the size of each part and its centre and top from the lower left, by node id."""
@@ -252,7 +252,7 @@ class TreeDisplay(Display):
         for part, level in self._parts:
             first, last = position[part.leaves[0].node], position[part.leaves[-1].node]
             self._places[part.node] = inset + slot * (first + last + 1) / 2, tops[level]
-        self._size = width, height
+        self._full_size = width, height
 
     def _below(self, part: Leaf | Split) -> list[int]:
         return [node - self.tree.topology.n_leaves for node in part.ids]
@@ -337,7 +337,7 @@ class TreeDisplay(Display):
         """Draw edges, parts, legend and caption."""
         self.ax_, self._ink, self.boxes_, self.titles_ = ax, Ink.in_force(), {}, {}
         figure, box = figure_of(ax), ax.get_position()
-        width, height = self._size
+        width, height = self._full_size
         self._scale = min(figure.get_figwidth() * box.width / width, figure.get_figheight() * box.height / height)
         ax.set_axis_off()
         ax.set_xlim(0, width)
