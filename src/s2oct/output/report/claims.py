@@ -22,6 +22,11 @@ _WHY_OPEN = {
 }
 """Short reasons why a tree is not proved best."""
 
+_P2_TERMS = (
+    "The leaf error adds up how far labeled rows lie on the wrong side. The number xi counts the rows by which the totals "
+    "are missed, and C is the price of such a row."
+)
+
 _PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn")
 _SOLVER_PACKAGES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 
@@ -103,7 +108,7 @@ def describe_certificate(certificate: Any, depth: int, class_names: Sequence[str
     paper's model. OCT-H is its own model.
     """
     source = (
-        "The cost is recomputed from the tree and the rows, not taken from a solver. The lower bound is from: "
+        "The cost is recomputed from the tree and the rows, not taken from a solver. Source of the lower bound: "
         f"{certificate.bound_source}."
     )
     if isinstance(certificate, OCTHCertificate):
@@ -111,7 +116,7 @@ def describe_certificate(certificate: Any, depth: int, class_names: Sequence[str
     return {
         "facts": _in_sentences(about_fit(certificate, class_names)),
         "paragraphs": (_proof(certificate, depth), *_guide(certificate)),
-        "in_p2": (*_in_sentences(certificate.in_p2), source),
+        "in_p2": (*_in_sentences(certificate.in_p2), _P2_TERMS, source),
     }
 
 
