@@ -23,8 +23,8 @@ _WHY_OPEN = {
 """Short reasons why a tree is not proved best."""
 
 _P2_TERMS = (
-    "The leaf error adds up how far labeled rows lie on the wrong side. The number xi counts the rows by which the totals "
-    "are missed, and C is the price of such a row."
+    "The leaf error adds up how far labeled rows lie on the wrong side. The number xi counts the rows by which the "
+    "totals are missed, and C is the price of such a row."
 )
 
 _PACKAGES = ("s2oct", "numpy", "scipy", "scikit-learn")
