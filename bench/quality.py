@@ -137,7 +137,6 @@ def read_row(record: TaskRecord) -> Row | None:
     whole, unknown = record.fit.all_rows, record.fit.unlabeled_rows
     known = Confusion(tuple(map(tuple, np.subtract(whole.table, unknown.table).tolist())))
     parts = (("unlabeled", unknown), ("all", whole), ("labeled", known))
-    claim = record.fit.certificate
     return Row(
         record.task.instance,
         record.task.sample,
@@ -145,12 +144,12 @@ def read_row(record: TaskRecord) -> Row | None:
         record.task.method,
         record.n_labeled_a in (0, record.n_labeled),
         record.fit.seconds,
-        None if claim is None else claim.objective,
-        claim is not None and claim.proved,
+        record.fit.objective,
+        record.fit.proved is True,
         record.fit.n_splits,
         record.fit.n_terms,
-        abs(unknown.fp - unknown.fn),
-        unknown.tp + unknown.fp + unknown.fn + unknown.tn,
+        unknown.n_off,
+        unknown.n_rows,
         {(measure, part): getattr(counts, measure) for part, counts in parts for measure in MEASURES},
     )
 
