@@ -34,6 +34,12 @@ class Fit:
         return np.asarray(self.X, dtype=float)
 
 
+def quick(**parameters: Any) -> S2OCTClassifier:
+    """A classifier of P2 that fits small tables at once."""
+    usual = {"depth": 1, "guide": None, "solver": None, "time_limit": 5.0, "random_state": 0}
+    return S2OCTClassifier(**{**usual, **parameters})
+
+
 @pytest.fixture(scope="session")
 def labour_force() -> Fit:
     """Eight named features, a biased sample and a total: what the package is for."""

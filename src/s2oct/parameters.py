@@ -9,7 +9,7 @@ import math
 import numbers
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.errors import InvalidProblem
@@ -69,14 +69,6 @@ BETWEEN_ZERO_AND_ONE = Number("a number between 0 and 1", lambda number: 0 < num
 
 
 @dataclass(frozen=True)
-class Other:
-    """Objects that can be passed only in Python: a description and a test."""
-
-    texts: tuple[str, ...]
-    holds: Callable[[Any], bool]
-
-
-@dataclass(frozen=True)
 class Parameter:
     """One parameter.
 
@@ -90,8 +82,9 @@ class Parameter:
         The numbers that it accepts.
     words : tuple of str and None
         The words that it accepts; where only text can be entered, None is written none.
-    other : Other, optional
-        Other objects that it accepts in Python. If that depends on the table, any object passes here.
+    other : mapping of str to function
+        Other objects that it accepts in Python, described and with a test. If that depends on the table, any object
+        passes here.
     option : str, optional
         Its command-line option, without the dashes; None if the command line does not have it.
     called : str, optional
@@ -105,7 +98,7 @@ class Parameter:
     help: str
     number: Number | None = None
     words: tuple[str | None, ...] = ()
-    other: Other | None = None
+    other: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     option: str | None = None
     called: str | None = None
     text_default: str | None = None
@@ -116,7 +109,7 @@ class Parameter:
             return None if value == "auto" and self.number is not None else value
         if self.number is not None and self.number.admits(value):
             return self.number.read(self.name, value)
-        if self.other is not None and self.other.holds(value):
+        if any(holds(value) for holds in self.other.values()):
             return value
         raise InvalidProblem(f"Expected {self.name} to be {self._expected(repr)}, got {brief(value)}.")
 
@@ -146,7 +139,7 @@ class Parameter:
     def _expected(self, written: Callable[[Any], str]) -> str:
         """Describe the accepted values, with words written as in Python or as in text."""
         number = () if self.number is None else (self.number.text,)
-        other = () if self.other is None or written is _spelled else self.other.texts
+        other = () if written is _spelled else self.other
         return alternatives([*map(written, self.words), *number, *other])
 
 
@@ -154,7 +147,8 @@ def _spelled(word: Any) -> str:
     return "none" if word is None else str(word)
 
 
-_CHECKED_LATER = Other((), lambda value: True)
+_CHECKED_LATER = {"any object": lambda value: True}
+_NONE = {"None": lambda value: value is None}
 
 
 def _is_classifier(value: Any) -> bool:
@@ -221,7 +215,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             "auto",
             "Classifier that the tree should follow on unlabeled rows: auto (forests), or none for the paper's model.",
             words=("auto", None),
-            other=Other(("a classifier with fit and predict_proba",), _is_classifier),
+            other={"a classifier with fit and predict_proba": _is_classifier},
             option="guide",
             called="guide",
         ),
@@ -242,7 +236,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             None,
             "Seed of everything random: the same seed gives the same tree.",
             whole_from(0, 2**32 - 1),
-            other=Other(("a RandomState", "None"), lambda value: value is None or hasattr(value, "randint")),
+            other={"a RandomState": lambda value: hasattr(value, "randint"), **_NONE},
             option="seed",
             called="seed",
             text_default="0",
@@ -252,7 +246,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             1,
             "Threads; -1 for all cores.",
             Number(f"a whole number other than 0 up to {MOST_JOBS}", lambda n: 0 != n <= MOST_JOBS, whole=True),
-            other=Other(("None",), lambda value: value is None),
+            other=_NONE,
             option="jobs",
             called="number of threads",
         ),
@@ -285,7 +279,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             0,
             "1 prints every improvement.",
             AT_LEAST_ZERO,
-            other=Other(("a flag",), lambda value: isinstance(value, bool)),
+            other={"a flag": lambda value: isinstance(value, bool)},
         ),
         Parameter("min_leaf", "auto", "Minimum number of labeled rows in an occupied leaf.", whole_from(1), ("auto",)),
         Parameter("complexity", 0.0, "Price of every coefficient that a split uses.", AT_LEAST_ZERO),

@@ -21,14 +21,10 @@ from s2oct.errors import (
 )
 from s2oct.fit.context import SEARCHING
 from s2oct.p2.proof import Moment
+from tests.fitted import quick
 from tests.messages import names, naming
 
 pytestmark = pytest.mark.filterwarnings("always::s2oct.errors.S2OCTWarning")
-
-
-def quick(**parameters) -> S2OCTClassifier:
-    usual = {"depth": 1, "guide": None, "solver": None, "time_limit": 5.0, "random_state": 0}
-    return S2OCTClassifier(**{**usual, **parameters})
 
 
 def line(n_a: int, n_b: int, m: int = 20) -> tuple[np.ndarray, list[str | None]]:

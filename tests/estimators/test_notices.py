@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.context import SEARCHING
+from tests.fitted import quick
 from tests.messages import names, naming
-
-
-def quick(**parameters) -> S2OCTClassifier:
-    usual = {"depth": 1, "guide": None, "solver": None, "time_limit": 5.0, "random_state": 0}
-    return S2OCTClassifier(**{**usual, **parameters})
 
 
 def test_a_total_that_is_missed_is_a_warning_with_class_and_numbers():

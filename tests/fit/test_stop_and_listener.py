@@ -25,7 +25,7 @@ from s2oct.fit.strategies import weigh_evidence
 from s2oct.fit.training import open_context, train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.problem.problem import Advice, Problem
-from s2oct.solvers.worker import POLL_SECONDS
+from s2oct.solvers.worker import PARAMS
 from s2oct.trees.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 from tests.messages import naming
@@ -77,7 +77,7 @@ class Request(Notebook):
     def __init__(self, clock, stage, delay):
         super().__init__()
         self._clock, self._stage, self._delay, self._asked = clock, stage, delay, threading.Event()
-        clock.step = POLL_SECONDS
+        clock.step = PARAMS.poll
 
     def stage(self, name):
         super().stage(name)

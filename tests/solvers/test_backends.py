@@ -18,7 +18,7 @@ from s2oct.problem.labels import read_labels
 from s2oct.problem.problem import Problem
 from s2oct.solvers import Limits, Termination, load_solver, solve_in_worker
 from s2oct.solvers.model import Milp, ModelBuilder, linear_rows
-from s2oct.solvers.worker import POLL_SECONDS
+from s2oct.solvers.worker import PARAMS
 from s2oct.trees.tree import ObliqueTree
 from tests.conftest import backend_or_skip
 from tests.instances import TINY
@@ -124,7 +124,7 @@ def test_the_time_limit_is_kept_in_a_worker(backend, milp, start, stepping_clock
 
     In real time: the solver has a second, of which it needs a part to take up its start.
     """
-    stepping_clock.step = POLL_SECONDS
+    stepping_clock.step = PARAMS.poll
     result = solve_in_worker(backend, milp, limits=Limits(1.0), watcher=Recorder(), start=start)
     assert result.termination is Termination.TIME_LIMIT
     assert milp.c @ result.x <= milp.c @ start + 1e-6

@@ -11,7 +11,7 @@ import pytest
 from s2oct.errors import ModelTooLarge, SolverFailed, SolverLicenceError
 from s2oct.solvers import Limits, SolveResult, Termination, solve_in_worker
 from s2oct.solvers.model import Milp, ModelBuilder, linear_rows
-from s2oct.solvers.worker import GRACE_ON_REQUEST, GRACE_SECONDS, POLL_SECONDS
+from s2oct.solvers.worker import PARAMS
 from tests.messages import naming
 from tests.solvers.watchers import Recorder
 
@@ -70,7 +70,7 @@ class Dying:
 @pytest.fixture(autouse=True)
 def polled(stepping_clock):
     """Time passes as the thread that waits for the solver looks at the clock, five polls at a time."""
-    stepping_clock.step = 5 * POLL_SECONDS
+    stepping_clock.step = 5 * PARAMS.poll
     return stepping_clock
 
 
@@ -90,7 +90,7 @@ def milp() -> Milp:
 
 def test_a_solver_that_does_not_stop_is_left_behind_with_what_it_had_reported(deaf, milp, polled):
     result = solve_in_worker(deaf, milp, limits=Limits(0.3), watcher=Recorder())
-    assert 0.3 + GRACE_SECONDS <= polled.seconds <= 0.3 + GRACE_SECONDS + 0.3
+    assert 0.3 + PARAMS.grace <= polled.seconds <= 0.3 + PARAMS.grace + 0.3
     assert result.termination is Termination.TIME_LIMIT
     assert result.x.tolist() == [1.0]
     assert result.dual_bound == 0.5
@@ -107,10 +107,10 @@ def test_what_a_solver_reports_after_it_was_left_behind_is_not_heard(deaf, milp)
 
 def test_a_request_to_stop_leaves_a_deaf_solver_behind_after_the_grace_period(deaf, milp, polled):
     """The user waits, so it takes at most 0.3 s: 0.15 s of grace, and the time in which the request is noticed."""
-    polled.step = POLL_SECONDS
+    polled.step = PARAMS.poll
     watcher = Recorder(stop_when=lambda recorder: bool(recorder.bounds))
     result = solve_in_worker(deaf, milp, limits=Limits(600.0), watcher=watcher)
-    assert GRACE_ON_REQUEST <= polled.seconds - watcher.asked_at <= 0.3
+    assert PARAMS.grace_on_request <= polled.seconds - watcher.asked_at <= 0.3
     assert result.termination is Termination.INTERRUPTED
     assert result.x.tolist() == [1.0]
     assert result.dual_bound == 0.5
@@ -119,7 +119,7 @@ def test_a_request_to_stop_leaves_a_deaf_solver_behind_after_the_grace_period(de
 
 def test_a_request_to_stop_shortly_before_the_deadline_does_not_extend_the_wait(deaf, milp, polled):
     """After a request the solver has 0.15 s, even where the deadline's own grace would last longer."""
-    polled.step = POLL_SECONDS
+    polled.step = PARAMS.poll
     watcher = Recorder(stop_when=lambda _: polled.seconds > 0.25)
     solve_in_worker(deaf, milp, limits=Limits(0.3), watcher=watcher)
     assert polled.seconds - watcher.asked_at <= 0.3

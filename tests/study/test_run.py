@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from s2oct.errors import StudyError
+from s2oct.errors import ClusterError, StudyError
 from s2oct.fit.context import Budget
 from s2oct.study import StudyData, tasks
 from s2oct.study import run as running
@@ -259,7 +259,7 @@ def starts(tmp_path, monkeypatch):
     count.touch()
     path = os.pathsep.join([str(killer), *filter(None, [os.environ.get("PYTHONPATH")])])
     monkeypatch.setattr(running, "ONE_THREAD", {**running.ONE_THREAD, "PYTHONPATH": path})
-    monkeypatch.setattr(running, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(running, "PARAMS", dataclasses.replace(running.PARAMS, pause_seconds=0.01))
 
     def kill_first(n_kills):
         code = KILL_AT_START.format(count=str(count), n_kills=n_kills)
@@ -281,23 +281,22 @@ ONE_TASK = Plan(("parity5",), 1, ("biased",), ("cart",))
 
 
 def test_a_worker_killed_while_it_starts_is_started_again(tmp_path, starts):
-    n_starts = starts(running.MOST_STARTS - 1)
+    n_starts = starts(running.PARAMS.most_starts - 1)
     (record,) = run(tmp_path / "study", ONE_WORKER, ONE_TASK)
     assert record.error is None
-    assert n_starts() == running.MOST_STARTS
+    assert n_starts() == running.PARAMS.most_starts
 
 
 def test_a_worker_killed_at_every_start_ends_the_run_with_a_sentence(tmp_path, starts):
     n_starts = starts(1000)
     with pytest.raises(StudyError, match=naming(3, "SIGKILL")):
         run(tmp_path / "study", ONE_WORKER, ONE_TASK)
-    assert n_starts() == running.MOST_STARTS == 3
+    assert n_starts() == running.PARAMS.most_starts == 3
     assert results(tmp_path / "study") == {}
 
 
 def test_a_task_that_never_ends_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "GRACE_FACTOR", 0.0)
-    monkeypatch.setattr(running, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(running, "PARAMS", running.WorkerParams(grace_factor=0.0, grace_seconds=0.05))
     plan = Plan(("monk1",), 1, ("biased",), ("rf",))
     (record,) = run(tmp_path, ONE_WORKER, plan)
     assert names(record.error, "0.05 s")
@@ -324,7 +323,7 @@ def test_a_cluster_that_loses_a_worker_midway_gives_the_records_of_one_machine(t
 
 def test_a_scheduler_that_does_not_answer_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("s2oct.workflow.register_table._SECONDS_TO_CONNECT", 1.0)
-    with pytest.raises(StudyError, match=naming("tcp://127.0.0.1:1")):
+    with pytest.raises(ClusterError, match=naming("tcp://127.0.0.1:1")):
         run(tmp_path, partial(run_on_cluster, address="tcp://127.0.0.1:1"))
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import psutil
 
@@ -18,14 +18,29 @@ from s2oct.solvers.model import Milp
 from s2oct.solvers.protocol import Limits, Solver, SolveResult, Termination, Watcher
 from s2oct.stopping import now
 
-GRACE_SECONDS, GRACE_ON_REQUEST = 0.6, 0.15
-"""Seconds a solver may take to stop, after the deadline and after a request, before the fit continues without it."""
 
-LAST_WAIT_SECONDS = 5.0
-"""Seconds that the program waits at its end for solvers that were left behind. They have been asked to stop."""
+@dataclass(frozen=True)
+class WaitingParams:
+    """How long a fit waits for a solver, in seconds.
 
-POLL_SECONDS = 0.02
-"""Interval at which the thread that waits for a solver looks at the clock."""
+    Attributes
+    ----------
+    poll : float
+        Interval at which the waiting thread looks at the clock.
+    grace, grace_on_request : float
+        Time that a solver may take to stop, after the deadline and after a request, before the fit continues without
+        it. A user who has asked to stop is waiting, so the second is shorter.
+    at_exit : float
+        Time that the program waits at its end for solvers that were left behind. They have been asked to stop.
+    """
+
+    poll: float = 0.02
+    grace: float = 0.6
+    grace_on_request: float = 0.15
+    at_exit: float = 5.0
+
+
+PARAMS = WaitingParams()
 
 _left_behind: list[threading.Thread] = []
 
@@ -33,7 +48,7 @@ _left_behind: list[threading.Thread] = []
 @atexit.register
 def _wait_for_solvers() -> None:
     """A solver that calls back while Python shuts down aborts the process, with its exit code and its last output."""
-    until = time.monotonic() + LAST_WAIT_SECONDS
+    until = time.monotonic() + PARAMS.at_exit
     for thread in _left_behind:
         thread.join(max(until - time.monotonic(), 0.0))
 
@@ -98,12 +113,12 @@ class _Job(Watcher):
     def wait(self) -> None:
         """Wait until the solver has returned, or has not stopped in time."""
         deadline = self.began + self.limits.seconds
-        latest = deadline + GRACE_SECONDS
-        while not self._done.wait(POLL_SECONDS):
+        latest = deadline + PARAMS.grace
+        while not self._done.wait(PARAMS.poll):
             moment = now()
             if not self.requested and self.watcher.should_stop():
                 self.requested = True
-                latest = min(latest, now() + GRACE_ON_REQUEST)
+                latest = min(latest, now() + PARAMS.grace_on_request)
             if self.requested or moment > deadline:
                 self._stop.set()
             if moment > latest:

@@ -80,7 +80,7 @@ def _chapter(results: Results, time_limit: float, folder: Path) -> dict[str, Any
     ecdf = draw_ecdf(proofs, time_limit, folder / f"{design}-ecdf", f"Run times, {design} samples") if proofs else None
     return {
         "design": design,
-        "beside_paper": results.beside_paper,
+        "is_in_paper": results.is_in_paper,
         "n_draws": len({draw for fits in results.fits.values() for draw in fits}),
         "solved": proofs,
         "pairs": results.pairs,
@@ -116,7 +116,7 @@ def _difference_boxes(results: Results, folder: Path) -> list[Picture]:
 def _value_boxes(results: Results, folder: Path) -> list[Picture]:
     return [
         draw_boxes(
-            [(name, results.values(name, measure, rows)) for name in results.methods],
+            [(name, [measured(fit, measure, rows) for fit in results.fits[name].values()]) for name in results.methods],
             folder / f"{results.design}-{measure}-{rows}",
             f"{NAMES[measure][0].upper()}{NAMES[measure][1:]}, {ROW_NAMES[rows]}",
             zero=False,
@@ -188,23 +188,14 @@ def _csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def _signed(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:+.3f}".replace("-", MINUS)
-
-
-def _fixed(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}".replace("-", MINUS)
-
-
-def _percent(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.0%}"
+def _number(form: str) -> Callable[[float | None], str]:
+    """Return a filter that formats numbers as ``form`` says, with the typographic minus sign."""
+    return lambda value: NOTHING if value is None else f"{value:{form}}".replace("-", MINUS)
 
 
 def _seconds(value: float | None) -> str:
     """A time, with milliseconds below one second."""
-    if value is None:
-        return NOTHING
-    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+    return _number(".3f" if value is not None and value < 1 else ".1f")(value)
 
 
 def _whole(value: int) -> str:
@@ -213,9 +204,9 @@ def _whole(value: int) -> str:
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
-    "signed": _signed,
-    "fixed": _fixed,
-    "percent": _percent,
+    "signed": _number("+.3f"),
+    "fixed": _number(".3f"),
+    "percent": _number(".0%"),
     "seconds": _seconds,
     "whole": _whole,
 }

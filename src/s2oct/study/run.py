@@ -13,7 +13,7 @@ import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from s2oct.errors import ClusterError, StudyError
@@ -26,14 +26,31 @@ from s2oct.workflow.register_table import connected
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 """One thread per worker, because workers share the machine."""
 
-GRACE_FACTOR, GRACE_SECONDS = 3.0, 300.0
-"""A task that takes longer than this factor times its limit, plus these seconds, counts as stuck and is ended."""
 
-MOST_STARTS, PAUSE_SECONDS = 3, 1.0
-"""Maximum number of attempts to start a worker that is killed while starting, and the pause between attempts."""
+@dataclass(frozen=True)
+class WorkerParams:
+    """When a run gives up a task or a worker, and how busy it keeps a cluster.
 
-AHEAD = 2
-"""Tasks sent per thread of the cluster: one running and one waiting."""
+    Attributes
+    ----------
+    grace_factor, grace_seconds : float
+        A task that takes longer than this factor times its limit, plus these seconds, counts as stuck and is ended:
+        guides and rivals know no limit.
+    most_starts, pause_seconds : int, float
+        Maximum number of attempts to start a worker that is killed while starting, and the pause between attempts:
+        memory may be scarce for a moment.
+    ahead : int
+        Tasks sent per thread of the cluster: one running and one waiting.
+    """
+
+    grace_factor: float = 3.0
+    grace_seconds: float = 300.0
+    most_starts: int = 3
+    pause_seconds: float = 1.0
+    ahead: int = 2
+
+
+PARAMS = WorkerParams()
 
 Workers = Callable[[Iterable[Job]], Generator[TaskRecord, None, None]]
 """Runs jobs somewhere and yields each record when its job ends."""
@@ -169,7 +186,7 @@ class _Supervisor(threading.Thread):
         process = self._ready_process()
         assert process.stdin is not None
         assert process.stdout is not None
-        patience = GRACE_FACTOR * job.settings.time_limit + GRACE_SECONDS
+        patience = PARAMS.grace_factor * job.settings.time_limit + PARAMS.grace_seconds
         watch = threading.Timer(patience, process.kill)
         watch.start()
         try:
@@ -190,13 +207,13 @@ class _Supervisor(threading.Thread):
         """Return the worker, and start it if none is running. If it cannot start, the run ends."""
         if self._process is not None and self._process.poll() is None:
             return self._process
-        for attempt in range(1, MOST_STARTS + 1):
+        for attempt in range(1, PARAMS.most_starts + 1):
             process = self._start()
             if _is_ready(process):
                 return process
             # A worker that was killed may start at the next attempt. One that ended by itself would end again.
             was_killed = process.wait() < 0
-            if not was_killed or attempt == MOST_STARTS or self._dismissed.wait(PAUSE_SECONDS):
+            if not was_killed or attempt == PARAMS.most_starts or self._dismissed.wait(PARAMS.pause_seconds):
                 break
         raise StudyError(f"A worker process could not start (attempts: {attempt}). {_how_it_ended(process)}")
 
@@ -204,19 +221,15 @@ class _Supervisor(threading.Thread):
         with self._lock:
             if self._dismissed.is_set():
                 raise StudyError("The run ended before its worker process could start.")
-            self._process = _worker_process(self._memory)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "s2oct.study.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **ONE_THREAD, MEMORY_VARIABLE: str(self._memory)},
+                # Ctrl-C should reach only the process that keeps the records, which ends the others.
+                start_new_session=True,
+            )
             return self._process
-
-
-def _worker_process(memory: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "s2oct.study.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, **ONE_THREAD, MEMORY_VARIABLE: str(memory)},
-        # Ctrl-C should reach only the process that keeps the records, which ends the others.
-        start_new_session=True,
-    )
 
 
 def _is_ready(process: subprocess.Popen[bytes]) -> bool:
@@ -246,10 +259,7 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
     If a worker is lost, another worker repeats its task. If several workers are lost with the same task, its record is
     an error. Rows are sent with the tasks, so workers need no data folder.
     """
-    try:
-        client = connected(address)
-    except ClusterError as error:
-        raise StudyError(str(error)) from error
+    client = connected(address)
     try:
         yield from _records(client, iter(jobs))
     finally:
@@ -260,7 +270,7 @@ def _records(client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
     try:
         client.submit(versions, pure=False).result()
     except ModuleNotFoundError as error:
-        raise StudyError(f"Expected Dask workers with s2oct installed, got workers without {error.name}.") from error
+        raise ClusterError(f"The Dask workers lack {error.name}: install s2oct in their environment.") from error
     import distributed
 
     running: dict[Any, Job] = {}
@@ -274,7 +284,7 @@ def _records(client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
 
 def _top_up(client: Any, jobs: Iterator[Job], running: dict[Any, Job], arriving: Any) -> None:
     """Keep the cluster busy, including workers that have joined it."""
-    wanted = AHEAD * max(1, sum(client.nthreads().values()))
+    wanted = PARAMS.ahead * max(1, sum(client.nthreads().values()))
     while len(running) < wanted and (job := next(jobs, None)) is not None:
         # Use a new key: for a known key, the scheduler would return the result of another study.
         future = client.submit(execute, job, key=f"{job.task}, {uuid.uuid4().hex}", pure=False)
@@ -284,7 +294,7 @@ def _top_up(client: Any, jobs: Iterator[Job], running: dict[Any, Job], arriving:
 
 def _record(future: Any, job: Job) -> TaskRecord:
     if future.status == "cancelled":
-        raise StudyError("The Dask scheduler dropped a task; it was shut down or restarted. Run again to go on.")
+        raise ClusterError("The Dask scheduler dropped a task; it was shut down or restarted. Run again to go on.")
     if future.status == "error":
         error = future.exception()
         return failed(job, f"{type(error).__name__}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Results:
     def __init__(self, records: Iterable[TaskRecord], design: str, settings: StudySettings) -> None:
         self.design = design
         self.measures = measures_of(settings.classes)
-        self.beside_paper = design == "biased" and settings.classes == TWO_CLASSES
+        self.is_in_paper = design == "biased" and settings.classes == TWO_CLASSES
         """Whether the paper prints numbers for this design and these classes."""
         self.fits: dict[str, dict[DrawKey, Fit]] = defaultdict(dict)
         for record in records:
@@ -67,10 +68,6 @@ class Results:
             for first in self.trees
             if first not in BASELINES
         ]
-
-    def values(self, method: str, measure: str, rows: str) -> list[float]:
-        """Values of a measure for all draws."""
-        return [measured(fit, measure, rows) for fit in self.fits[method].values()]
 
     def differences(self, first: str, second: str, measure: str, rows: str, both_finished: bool) -> list[float]:
         """First minus second, for draws where both have a result, or only where both proved their trees optimal."""
@@ -106,7 +103,7 @@ def solved(results: Results) -> list[Row]:
             "proved": len(seconds),
             "share": len(seconds) / len(fits),
             "median_seconds": statistics.median(seconds) if seconds else None,
-            "paper_share": paper.SOLVED.get(name) if results.beside_paper else None,
+            "paper_share": paper.SOLVED.get(name) if results.is_in_paper else None,
             "seconds": seconds,
         }
         rows.append(row)
@@ -116,27 +113,24 @@ def solved(results: Results) -> list[Row]:
 def differences(results: Results) -> list[Row]:
     """The paper's tables of differences, for all pairs of methods, with the paper's numbers where available."""
     rows = []
-    for first, second in results.pairs:
-        is_printed = results.beside_paper and first in ("s2oct", "s2oct-plain")
-        for measure in results.measures:
-            for over in ROWS:
-                for both in (False, True):
-                    values = results.differences(first, second, measure, over, both)
-                    printed = paper.DIFFERENCES.get((measure, over, both)) if is_printed else None
-                    row = {
-                        "design": results.design,
-                        "first": first,
-                        "second": second,
-                        "measure": measure,
-                        "rows": over,
-                        "draws": "both finished" if both else "all",
-                        "n": len(values),
-                        "mean": _mean(values),
-                        "sd": _sd(values),
-                        "paper_mean": printed[0] if printed else None,
-                        "paper_sd": printed[1] if printed else None,
-                    }
-                    rows.append(row)
+    for (first, second), measure, over, both in product(results.pairs, results.measures, ROWS, (False, True)):
+        is_printed = results.is_in_paper and first in ("s2oct", "s2oct-plain")
+        printed = paper.DIFFERENCES.get((measure, over, both)) if is_printed else None
+        values = results.differences(first, second, measure, over, both)
+        row = {
+            "design": results.design,
+            "first": first,
+            "second": second,
+            "measure": measure,
+            "rows": over,
+            "draws": "both finished" if both else "all",
+            "n": len(values),
+            "mean": _mean(values),
+            "sd": _sd(values),
+            "paper_mean": printed[0] if printed else None,
+            "paper_sd": printed[1] if printed else None,
+        }
+        rows.append(row)
     return rows
 
 
