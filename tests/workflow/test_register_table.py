@@ -23,7 +23,7 @@ from s2oct.tables.source import Source
 from s2oct.tables.totals import TableTotals
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest
 from s2oct.workflow.fitted_table import fit_encoded
-from s2oct.workflow.register_table import FilePass, LookAtRows, cluster_client, encode_register
+from s2oct.workflow.register_table import FileBatches, LookAtRows, cluster_client, encode_register, unchanged
 from tests.conftest import require_package
 from tests.fit.register_tables import PLAIN, Table
 from tests.fit.register_tables import table as small_table
@@ -180,9 +180,8 @@ def test_what_is_seen_in_parts_is_what_is_seen_in_the_whole(small: Table, tmp_pa
     for part in parts[1:]:
         added = added + part
     for one, other in ((whole.labeled, added.labeled), (whole.sampled, added.sampled), (whole.shown, added.shown)):
-        assert one.positions.tolist() == other.positions.tolist()
-        assert one.cells.equals(other.cells)
-    assert (whole.n_rows, whole.n_gaps) == (added.n_rows, added.n_gaps)
+        assert one.equals(other)
+    assert (whole.n_rows, whole.n_gaps.tolist()) == (added.n_rows, added.n_gaps.tolist())
 
 
 @pytest.mark.slow
@@ -205,10 +204,11 @@ def test_what_is_sent_to_workers_can_be_sent(small: Table, tmp_path: Path) -> No
     source = Source(write(small, tmp_path / "people.parquet"))
     encoded = encoded_here(source.path, small)
     assert encoded.register is not None
-    look = FilePass(source, source.columns, 100, LookAtRows(Roles("status"), ("x0",), source.dialect, 3, 50))
-    assert pickle.loads(pickle.dumps(look)).of_group(1, 300).sampled.positions.min() >= 300
-    counted = pickle.loads(pickle.dumps(encoded.register.batches.file_pass(count_rows)))  # type: ignore[attr-defined]
-    assert sum(counted.of_group(group, 300 * group) for group in range(7)) == 1960
+    look = LookAtRows(Roles("status"), ("x0",), source.dialect, 3, 50)
+    looks = pickle.loads(pickle.dumps(FileBatches(source, source.columns, 100, look)))
+    assert min(looks.total_here(unchanged, 1, 300).sampled[""].to_pylist()) >= 300
+    batches = pickle.loads(pickle.dumps(encoded.register.batches))
+    assert sum(batches.total_here(count_rows, group, 300 * group) for group in range(7)) == 1960
 
 
 def test_an_array_and_a_register_of_it_have_the_same_unlabeled_rows(small: Table) -> None:

@@ -179,7 +179,7 @@ def is_large(X: Any) -> bool:
 
 def sampled_rows(is_labeled: BoolArray, seed: int, most: int) -> IntArray:
     """Positions of all labeled rows and of a random sample of the others, in ascending order."""
-    keys = row_keys(seed, 0, len(is_labeled))
+    keys = row_keys(seed, np.arange(len(is_labeled)))
     keys[is_labeled] = 0
     number = min(int(is_labeled.sum()) + most, len(keys))
     return np.sort(np.argpartition(keys, number - 1)[:number]).astype(np.int64)

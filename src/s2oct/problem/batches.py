@@ -135,12 +135,12 @@ def first_domains(targets: Targets) -> list[int]:
     return list(accumulate((margin.n_domains for margin in targets.margins[:-1]), initial=0))
 
 
-def row_keys(seed: int, first: int, number: int) -> Any:
+def row_keys(seed: int, positions: IntArray) -> Any:
     """A random key for each row, which depends only on its position in the table and not on batches.
 
     The rows with the smallest keys are a random sample.
     """
-    key = np.arange(first, first + number, dtype=np.uint64) + np.uint64((seed * _GOLDEN + 1) % 2**64)
+    key = positions.astype(np.uint64) + np.uint64((seed * _GOLDEN + 1) % 2**64)
     return mixed(key)
 
 

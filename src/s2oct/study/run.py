@@ -21,7 +21,7 @@ from s2oct.study.instances import DataSource, manifest
 from s2oct.study.records import Plan, Store, TaskRecord
 from s2oct.study.tasks import Job, execute, failed, pack, tasks_of, versions
 from s2oct.study.worker import MEMORY_VARIABLE, READY, send
-from s2oct.workflow.register_table import connected
+from s2oct.workflow.register_table import cluster_client
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
 """One thread per worker, because workers share the machine."""
@@ -259,7 +259,7 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
     If a worker is lost, another worker repeats its task. If several workers are lost with the same task, its record is
     an error. Rows are sent with the tasks, so workers need no data folder.
     """
-    client = connected(address)
+    client = cluster_client(address)
     try:
         yield from _records(client, iter(jobs))
     finally:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import ClusterError, InvalidProblem
 from s2oct.fit.register import Register, sample_size, scaled_margin, sizes_of_domains, without_rows
 from s2oct.guides.unknown_totals import with_estimated_totals
-from s2oct.problem.batches import Batch, T, added_up, first_domains, row_keys, rows_of_batch
+from s2oct.problem.batches import Batch, added_up, first_domains, row_keys, rows_of_batch
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -69,31 +71,33 @@ def _encoded(request: FitRequest, client: Any, most: int | None) -> EncodedTable
     most = sample_size(len(columns), is_weighted=roles.weight is not None) if most is None else most
     seed = int(request.parameters.get("random_state") or 0)
     look = LookAtRows(roles, columns, source.dialect, seed, most)
-    found: Learning = FilePass(source, source.columns, rows_of_batch(len(columns)), look).total(client, NO_DEADLINE)
-    rows = found.labeled + found.sampled + found.shown
-    _, kept = np.unique(rows.positions, return_index=True)
-    seen = rows.some(kept)
-    labels = read_label_cells(seen.cells[roles.label], source.dialect)
-    n_unseen = found.n_rows - len(labels)
-    table = PartlyLabeledTable(source, roles, seen.cells, labels, columns, n_unseen, _unseen(found, seen.cells))
+    looks = FileBatches(source, source.columns, rows_of_batch(len(columns)), look, client)
+    found: Learning = looks.total(unchanged, NO_DEADLINE)
+    rows = pa.concat_tables([found.labeled, found.sampled, found.shown])
+    positions, kept = np.unique(_positions(rows), return_index=True)
+    cells = rows.take(pa.array(kept)).drop_columns([_POSITION])
+    labels = read_label_cells(cells[roles.label], source.dialect)
+    table = PartlyLabeledTable(
+        source, roles, cells, labels, columns, found.n_rows - len(labels), _unseen(look, found, cells)
+    )
     encoded = encode_read(request, table)
-    n_gaps = dict(zip(columns, found.n_gaps, strict=True))
+    n_gaps = dict(zip(columns, found.n_gaps.tolist(), strict=True))
     uses = tuple(replace(use, n_missing=n_gaps[use.name]) if use.n_missing else use for use in encoded.uses)
-    is_sampled = np.isin(seen.positions, np.concatenate([found.labeled.positions, found.sampled.positions]))
-    n_unlabeled = sum(number for number, _ in found.groups.values())
+    is_sampled = np.isin(positions, np.concatenate([_positions(found.labeled), _positions(found.sampled)]))
+    n_unlabeled = int(sum(number for number, _ in found.groups.values()))
     known = encoded.known
     unseen = known.of_counted(table.unseen)
     known = with_estimated_totals(known, known.of_counted(encoded.rows), seed, unseen=unseen)
-    register = _register(replace(encoded, known=known), seen.positions, is_sampled, n_unlabeled, client)
+    register = _register(replace(encoded, known=known), positions, is_sampled, n_unlabeled, client)
     return replace(encoded, known=known, uses=uses, rows=register.rows, register=register)
 
 
-def _unseen(found: Learning, cells: Any) -> FloatArray:
+def _unseen(look: LookAtRows, found: Learning, cells: Any) -> FloatArray:
     """Return the number or weight of rows not in memory, assigned to the first unlabeled row of their domains."""
     unseen = np.zeros(cells.num_rows)
-    for key, (number, weight, first) in found.look.grouped(cells).items():
+    for key, (number, weight, first) in look.grouped(cells).items():
         in_all = found.groups[key]
-        unseen[first] = in_all[0] - number if found.look.roles.weight is None else max(in_all[1] - weight, 0.0)
+        unseen[first] = in_all[0] - number if look.roles.weight is None else max(in_all[1] - weight, 0.0)
     return unseen
 
 
@@ -119,7 +123,7 @@ def _register(
         for margin in targets.margins
     )
     return Register(
-        batches=FileBatches(encoded.request.source, _encode_batch(encoded, targets, unit), client),
+        batches=_batches(encoded, targets, unit, client),
         rows=np.ascontiguousarray(rows[is_sampled]),
         positions=positions[is_sampled],
         known=replace(
@@ -139,36 +143,61 @@ def _register(
     )
 
 
-def _encode_batch(encoded: EncodedTable, targets: Targets, unit: float) -> EncodeBatch:
-    """Return the function that turns a part of the file into a batch."""
-    roles = encoded.table.roles
+def _batches(encoded: EncodedTable, targets: Targets, unit: float, client: Any) -> FileBatches:
+    """Return the unlabeled rows of the file; ``unit`` is the mean survey weight of one of them."""
+    roles, encoding, source = encoded.table.roles, encoded.encoding, encoded.request.source
     places = [
         {domain: begin + k for k, domain in enumerate(margin.domains.tolist())}
         for begin, margin in zip(first_domains(targets), targets.margins, strict=True)
     ]
-    # Without margins, the whole table is the only domain.
-    by_margin = tuple(places) if roles.margins else ()
-    return EncodeBatch(roles, encoded.encoding, encoded.request.source.dialect, by_margin, unit)
+    encode = partial(
+        _encode_batch,
+        roles=roles,
+        encoding=encoding,
+        dialect=source.dialect,
+        # Without margins, the whole table is the only domain.
+        places=tuple(places) if roles.margins else (),
+        unit=unit,
+    )
+    weight = () if roles.weight is None else (roles.weight,)
+    columns = tuple(dict.fromkeys([roles.label, *roles.domain_columns, *weight, *encoding.names]))
+    return FileBatches(source, columns, rows_of_batch(len(encoding.features)), encode, client)
 
 
-@dataclass(frozen=True, eq=False)
-class SeenRows:
-    """Some rows of a table with their positions in it, and the keys by which a sample is drawn."""
+def _encode_batch(
+    cells: Any,
+    first: int,
+    *,
+    roles: Roles,
+    encoding: Encoding,
+    dialect: Dialect,
+    places: Sequence[Mapping[Any, int]],
+    unit: float,
+) -> Batch:
+    """Encode the unlabeled rows of positive weight in a part of the file.
 
-    cells: Any
-    positions: IntArray
-    keys: Any
+    ``first`` is the position of its first row in the table, and ``places`` has for each margin its domains, numbered
+    across all margins.
+    """
+    sizes = _weights(cells, roles, dialect) / unit
+    unlabeled = gaps_of(cells[roles.label], dialect) & (sizes > 0)
+    # The first pass saw all rows, so a level that is not listed for a column is rare.
+    rows = encode_rows(cells, encoding, dialect, first + 1, Unseen())
+    X = np.ascontiguousarray(rows[unlabeled])
+    sizes, domains = sizes[unlabeled], np.zeros((max(len(roles.margins), 1), len(X)), dtype=np.int64)
+    for k, (columns, numbers) in enumerate(zip(roles.margins, places, strict=True)):
+        found, place = distinct_domains(cells, columns, dialect)
+        # Domains without unlabeled rows have no totals and no rows in the batch.
+        domains[k] = np.array([numbers.get(domain, -1) for domain in found], dtype=np.int64)[place[unlabeled]]
+    return Batch(X, sizes, domains)
 
-    def __add__(self, other: SeenRows) -> SeenRows:
-        return SeenRows(
-            pa.concat_tables([self.cells, other.cells]),
-            np.concatenate([self.positions, other.positions]),
-            np.concatenate([self.keys, other.keys]),
-        )
 
-    def some(self, rows: IntArray) -> SeenRows:
-        """Select some of them."""
-        return SeenRows(self.cells.take(pa.array(rows)), self.positions[rows], self.keys[rows])
+_POSITION = ""
+"""Column of the positions of rows in the table, next to their cells; no column of a file has this name."""
+
+
+def _positions(rows: Any) -> IntArray:
+    return np.asarray(rows[_POSITION], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,44 +207,43 @@ class Learning:
     Attributes
     ----------
     look : LookAtRows
-        The function that looks at rows.
+        The function that looked at the rows.
     n_rows : int
         Number of rows seen.
-    n_gaps : tuple of int
+    n_gaps : ndarray of shape (n_columns,)
         Number of missing values in each column.
-    groups : mapping of tuple to (int, float)
+    groups : mapping of tuple to ndarray of shape (2,)
         Number and weight of the unlabeled rows that count, by their domains, one from each margin.
-    labeled : SeenRows
-        All labeled rows that count: those of positive weight.
-    sampled : SeenRows
+    labeled : Arrow table
+        All labeled rows that count: those of positive weight. Like the other rows, with their positions.
+    sampled : Arrow table
         The unlabeled rows with the smallest keys.
-    shown : SeenRows
+    shown : Arrow table
         Rows with examples of what columns contain: each text, a missing value, a number that is not finite; and an
         unlabeled row of each group.
     """
 
     look: LookAtRows
     n_rows: int
-    n_gaps: tuple[int, ...]
-    groups: Mapping[tuple[Any, ...], tuple[int, float]]
-    labeled: SeenRows
-    sampled: SeenRows
-    shown: SeenRows
+    n_gaps: IntArray
+    groups: Mapping[tuple[Any, ...], FloatArray]
+    labeled: Any
+    sampled: Any
+    shown: Any
 
     def __add__(self, other: Learning) -> Learning:
-        shown = self.shown + other.shown
+        shown = pa.concat_tables([self.shown, other.shown])
         groups = dict(self.groups)
-        for key, (number, weight) in other.groups.items():
-            before = groups.get(key, (0, 0.0))
-            groups[key] = before[0] + number, before[1] + weight
+        for key, sums in other.groups.items():
+            groups[key] = groups[key] + sums if key in groups else sums
         return Learning(
             self.look,
             self.n_rows + other.n_rows,
-            tuple(one + two for one, two in zip(self.n_gaps, other.n_gaps, strict=True)),
+            self.n_gaps + other.n_gaps,
             groups,
-            self.labeled + other.labeled,
-            self.look.least(self.sampled + other.sampled),
-            shown.some(self.look.telling(shown.cells)),
+            pa.concat_tables([self.labeled, other.labeled]),
+            self.look.sampled(pa.concat_tables([self.sampled, other.sampled])),
+            shown.take(pa.array(self.look.telling(shown))),
         )
 
 
@@ -234,7 +262,7 @@ class LookAtRows:
     seed : int
         Seed of the sample.
     most : int
-        Unlabeled rows in the sample.
+        Maximum number of unlabeled rows in the sample.
     """
 
     roles: Roles
@@ -245,25 +273,25 @@ class LookAtRows:
 
     def __call__(self, cells: Any, first: int) -> Learning:
         """Look at some rows; ``first`` is the position of the first one in the table."""
-        rows = SeenRows(cells, np.arange(first, first + cells.num_rows), row_keys(self.seed, first, cells.num_rows))
+        rows = cells.append_column(_POSITION, pa.array(np.arange(first, first + cells.num_rows)))
         unlabeled = gaps_of(cells[self.roles.label], self.dialect)
         counts = _weights(cells, self.roles, self.dialect) > 0
         return Learning(
             self,
             cells.num_rows,
-            tuple(int(gaps_of(cells[name], self.dialect).sum()) for name in self.columns),
-            {key: facts[:2] for key, facts in self.grouped(cells).items()},
-            rows.some(np.flatnonzero(~unlabeled & counts)),
-            self.least(rows, unlabeled & counts),
-            rows.some(self.telling(cells)),
+            np.array([gaps_of(cells[name], self.dialect).sum() for name in self.columns], dtype=np.int64),
+            {key: np.array([number, weight]) for key, (number, weight, _) in self.grouped(cells).items()},
+            rows.take(pa.array(np.flatnonzero(~unlabeled & counts))),
+            self.sampled(rows.take(pa.array(np.flatnonzero(unlabeled & counts)))),
+            rows.take(pa.array(self.telling(cells))),
         )
 
-    def least(self, rows: SeenRows, among: BoolArray | None = None) -> SeenRows:
-        """Return the rows with the smallest keys among some, in table order."""
-        chosen = np.arange(len(rows.keys)) if among is None else np.flatnonzero(among)
-        if len(chosen) > self.most:
-            chosen = chosen[np.sort(np.argpartition(rows.keys[chosen], self.most - 1)[: self.most])]
-        return rows.some(chosen)
+    def sampled(self, rows: Any) -> Any:
+        """Return the rows with the smallest keys, in table order."""
+        if rows.num_rows <= self.most:
+            return rows
+        keys = row_keys(self.seed, _positions(rows))
+        return rows.take(pa.array(np.sort(np.argpartition(keys, self.most - 1)[: self.most])))
 
     def telling(self, cells: Any) -> IntArray:
         """Return the first row with each text, with a missing or infinite value, and of each group."""
@@ -308,51 +336,6 @@ def _telling_cells(column: Any, dialect: Dialect) -> list[int]:
     return list(first.values())
 
 
-@dataclass(frozen=True, eq=False)
-class EncodeBatch:
-    """Encodes a part of a table: its unlabeled rows of positive weight become a batch.
-
-    Attributes
-    ----------
-    roles : Roles
-        Columns of labels, domains and weights.
-    encoding : Encoding
-        How columns become features.
-    dialect : Dialect
-        How cells are written.
-    places : tuple of mapping
-        For each margin, its domains, numbered across all margins.
-    unit : float
-        Mean survey weight of an unlabeled row.
-    """
-
-    roles: Roles
-    encoding: Encoding
-    dialect: Dialect
-    places: tuple[Mapping[Any, int], ...]
-    unit: float
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns to read."""
-        weight = () if self.roles.weight is None else (self.roles.weight,)
-        return tuple(dict.fromkeys([self.roles.label, *self.roles.domain_columns, *weight, *self.encoding.names]))
-
-    def __call__(self, cells: Any, first: int) -> Batch:
-        """Encode some rows; ``first`` is the position of the first one in the table."""
-        sizes = _weights(cells, self.roles, self.dialect) / self.unit
-        unlabeled = gaps_of(cells[self.roles.label], self.dialect) & (sizes > 0)
-        # The first pass saw all rows, so a level that is not listed for a column is rare.
-        rows = encode_rows(cells, self.encoding, self.dialect, first + 1, Unseen())
-        X = np.ascontiguousarray(rows[unlabeled])
-        sizes, domains = sizes[unlabeled], np.zeros((max(len(self.roles.margins), 1), len(X)), dtype=np.int64)
-        for k, (columns, places) in enumerate(zip(self.roles.margins, self.places, strict=True)):
-            found, place = distinct_domains(cells, columns, self.dialect)
-            # Domains without unlabeled rows have no totals and no rows in the batch.
-            domains[k] = np.array([places.get(domain, -1) for domain in found], dtype=np.int64)[place[unlabeled]]
-        return Batch(X, sizes, domains)
-
-
 def _weights(cells: Any, roles: Roles, dialect: Dialect) -> FloatArray:
     """Return the weight of each row; 1 without weights."""
     if roles.weight is None:
@@ -362,45 +345,7 @@ def _weights(cells: Any, roles: Roles, dialect: Dialect) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class FileBatches:
-    """The unlabeled rows of a file.
-
-    Attributes
-    ----------
-    source : Source
-        The file.
-    encode : EncodeBatch
-        Turns a part of it into a batch.
-    client : dask.distributed.Client or None
-        Cluster whose workers read the file; None if this process reads it.
-    """
-
-    source: Source
-    encode: EncodeBatch
-    client: Any
-
-    @property
-    def n_readers(self) -> int:
-        """Number of batches read at the same time: the threads of all workers, or 1."""
-        return 1 if self.client is None else max(int(sum(self.client.nthreads().values())), 1)
-
-    def total(self, part: Callable[[Batch], T], deadline: Deadline) -> T | None:
-        """Sum the results of a function over all batches; None if the deadline passes first."""
-        found: T | None = self.file_pass(part).total(self.client, deadline)
-        return found
-
-    def file_pass(self, part: Callable[[Batch], Any]) -> FilePass:
-        """Return the pass that sums the results of a function over all batches."""
-        batch_rows = rows_of_batch(len(self.encode.encoding.features))
-        return FilePass(self.source, self.encode.columns, batch_rows, partial(_find_in_batch, self.encode, part))
-
-
-def _find_in_batch(encode: EncodeBatch, part: Callable[[Batch], T], cells: Any, first: int) -> T:
-    return part(encode(cells, first))
-
-
-@dataclass(frozen=True, eq=False)
-class FilePass:
-    """A pass over a file that sums the results of a function over its parts; it can be sent to another process.
+    """A file in batches, each of which is encoded as soon as it is read.
 
     Attributes
     ----------
@@ -410,42 +355,56 @@ class FilePass:
         The columns to read.
     batch_rows : int
         Number of rows to read at a time.
-    find : callable
-        Takes some rows and the position of the first one in the table. Its results can be added.
+    encode : callable
+        Takes some rows and the position of the first one in the table, and returns a batch.
+    client : dask.distributed.Client or None
+        Cluster whose workers read the file; None if this process reads it.
     """
 
     source: Source
     columns: tuple[str, ...]
     batch_rows: int
-    find: Callable[[Any, int], Any]
+    encode: Callable[[Any, int], Any]
+    client: Any = None
 
-    def total(self, client: Any, deadline: Deadline) -> Any:
-        """Sum over all rows, in this process or on a client's cluster; None if the deadline passes first."""
-        if client is None:
-            return added_up(read_ahead(self._parts()), self._find_in, deadline)
+    @property
+    def n_readers(self) -> int:
+        """Number of batches read at the same time: the threads of all workers, or 1."""
+        return 1 if self.client is None else max(int(sum(self.client.nthreads().values())), 1)
+
+    def total(self, part: Callable[[Any], Any], deadline: Deadline) -> Any:
+        """Sum the results of a function over all batches; None if the deadline passes first."""
+        if self.client is None:
+            return self.total_here(part, deadline=deadline)
         if not self.source.is_parquet:
             raise InvalidProblem(f"Expected a Parquet file for a scheduler, got {self.source.name!r}.")
-        sizes = self.source.row_groups
-        firsts = [sum(sizes[:group]) for group in range(len(sizes))]
         # Sent once, not with every task, because it may contain thousands of offsets.
-        sent = client.scatter(self, broadcast=True)
-        futures = [client.submit(FilePass.of_group, sent, *part, pure=False) for part in enumerate(firsts)]
+        of_group = partial(replace(self, client=None).total_here, part)
+        sent = self.client.scatter(of_group, broadcast=True)
+        *firsts, _ = accumulate(self.source.row_groups, initial=0)
+        futures = [self.client.submit(call, sent, *group, pure=False) for group in enumerate(firsts)]
         try:
             return _added_results(futures, deadline)
         finally:
-            client.cancel(futures)
+            self.client.cancel(futures)
 
-    def of_group(self, group: int, first: int) -> Any:
-        """Sum over a row group; ``first`` is the position of its first row in the table."""
-        return added_up(self._parts(group, first), self._find_in, NO_DEADLINE)
+    def total_here(
+        self, part: Callable[[Any], Any], group: int | None = None, first: int = 0, deadline: Deadline = NO_DEADLINE
+    ) -> Any:
+        """Sum in this process over the file, or over a row group whose first row has this position in the table."""
 
-    def _parts(self, group: int | None = None, first: int = 0) -> Iterator[tuple[Any, int]]:
-        for cells in self.source.batches(self.columns, self.batch_rows, group=group):
-            yield cells, first
-            first += cells.num_rows
+        def parts() -> Iterator[tuple[Any, int]]:
+            before = first
+            for cells in self.source.batches(self.columns, self.batch_rows, group=group):
+                yield cells, before
+                before += cells.num_rows
 
-    def _find_in(self, part: tuple[Any, int]) -> Any:
-        return self.find(*part)
+        return added_up(read_ahead(parts()), lambda rows: part(self.encode(*rows)), deadline)
+
+
+def unchanged(batch: Any) -> Any:
+    """Return a batch, to sum the batches themselves."""
+    return batch
 
 
 def _added_results(futures: Sequence[Any], deadline: Deadline) -> Any:
@@ -463,21 +422,10 @@ def _added_results(futures: Sequence[Any], deadline: Deadline) -> Any:
     return total
 
 
-@contextmanager
-def cluster_client(address: str | None) -> Iterator[Any]:
-    """Yield a client of the Dask scheduler at an address; None without an address."""
+def cluster_client(address: str | None) -> Any:
+    """Connect to the Dask scheduler at an address, until the end of a ``with`` block; None without an address."""
     if address is None:
-        yield None
-        return
-    client = connected(address)
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-def connected(address: str) -> Any:
-    """Connect to the Dask scheduler at an address; the caller closes the client."""
+        return nullcontext()
     try:
         import distributed
     except ModuleNotFoundError as error:
