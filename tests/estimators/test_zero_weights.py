@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -264,7 +265,7 @@ def test_a_completed_table_keeps_labels_of_weight_0(tmp_path):
     survey.X.assign(status=survey.y, w=np.where(zero, 0.0, survey.weight)).to_csv(path, index=False)
     totals = TableTotals([("a", str(survey.totals(~zero)["a"]))])
     request = FitRequest(Source(path), Roles("status", weight="w"), totals=totals, parameters={"random_state": 0})
-    completed = fit_encoded(encode_table(request)).completed()["status_completed"].to_pylist()
+    completed = pa.concat_tables(fit_encoded(encode_table(request)).completed())["status_completed"].to_pylist()
     given = ~np.equal(survey.y, None)
     assert np.array(completed, dtype=object)[given].tolist() == survey.y[given].tolist()
     assert "b" not in np.array(completed, dtype=object)[~given]

@@ -30,7 +30,7 @@ CELLS = {
 
 def learned(X, **treatment):
     table = arrow_table(X)
-    encoding = Treatment(**treatment).learn(table, table.column_names, IN_MEMORY).encoding
+    encoding = Treatment(**treatment).learn(table, table.column_names, IN_MEMORY)[0]
     return encoding, encode_rows(table, encoding, IN_MEMORY)
 
 

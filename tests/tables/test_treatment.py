@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
+from s2oct.tables.columns import detected_ids
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.treatment import Treatment
 from tests.messages import naming
@@ -16,7 +17,7 @@ TEXT = "n,c,g\n1,low,4\n2,high,\n3,low,6\n"
 
 
 def learn(source, treatment, names=("n", "c")):
-    return treatment.learn(source.whole(), names, source.dialect).encoding
+    return treatment.learn(source.whole(), names, source.dialect)[0]
 
 
 def test_numbers_stay_numbers_and_the_rest_become_categories(table):
@@ -53,8 +54,8 @@ def test_gaps_are_filled_with_the_median_unless_another_number_is_wanted(table):
     ids=["unordered", "codes", "ordered", "booleans", "digits", "dates as categories", "numbers"],
 )
 def test_types_decide_what_a_column_of_a_typed_table_is(cells, kind, categories):
-    learned = Treatment().learn(pa.table({"c": cells}), ["c"], IN_MEMORY)
-    [column] = learned.encoding.columns
+    encoding, _ = Treatment().learn(pa.table({"c": cells}), ["c"], IN_MEMORY)
+    [column] = encoding.columns
     assert (column.kind, column.categories) == (kind, categories)
 
 
@@ -67,7 +68,7 @@ def test_types_decide_what_a_column_of_a_typed_table_is(cells, kind, categories)
 def test_levels_that_are_to_be_ordered_keep_the_order_of_their_codes(levels, expected, treatment):
     """Stata has value labels and no way to say that they have an order; numbers have their own."""
     cells = pa.DictionaryArray.from_arrays(pa.array([2, 0, 1, 0]), pa.array(levels))
-    [column] = treatment.learn(pa.table({"c": cells}), ["c"], IN_MEMORY).encoding.columns
+    [column] = treatment.learn(pa.table({"c": cells}), ["c"], IN_MEMORY)[0].columns
     assert (column.kind, column.categories) == ("ordinal", expected)
 
 
@@ -78,16 +79,16 @@ def test_words_true_and_false_in_a_file_are_booleans(table):
 
 def test_a_text_in_every_row_is_an_id_unless_the_user_named_it():
     cells = pa.table({"c": ["p", "q", "r"], "x": [1, 2, 2]})
-    learned = Treatment().learn(cells, ["c", "x"], IN_MEMORY)
-    assert learned.ids == ("c",)
-    assert learned.uses[0].doubt
-    assert Treatment(categorical=("c",)).learn(cells, ["c", "x"], IN_MEMORY).ids == ()
-    assert Treatment().learn(cells, ["c", "x"], IN_MEMORY, named=True).ids == ()
+    _, uses = Treatment().learn(cells, ["c", "x"], IN_MEMORY)
+    assert detected_ids(uses) == ("c",)
+    assert uses[0].doubt
+    assert detected_ids(Treatment(categorical=("c",)).learn(cells, ["c", "x"], IN_MEMORY)[1]) == ()
+    assert detected_ids(Treatment().learn(cells, ["c", "x"], IN_MEMORY, named=True)[1]) == ()
 
 
 def test_only_columns_that_are_named_are_categorical():
     cells = pa.table({"c": ["p", "q", "q"], "x": [1.0, 2.0, None], "y": [1, 2, 3]})
-    found = Treatment(categorical=("c", "x")).learn(cells, ["c", "x", "y"], IN_MEMORY).encoding
+    found = Treatment(categorical=("c", "x")).learn(cells, ["c", "x", "y"], IN_MEMORY)[0]
     assert [column.kind for column in found.columns] == ["onehot", "onehot", "number"]
     assert found.columns[1].categories == ("1", "2", "missing")
     with pytest.raises(InvalidTable, match=naming("'c'", "'p'", 1, "categorical_features")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
@@ -35,10 +36,10 @@ def request_for(table):
 
 def test_fit_holds_all_that_outputs_need(request_for):
     fitted = fit_encoded(encode_table(request_for()))
-    assert fitted.encoding.features == ("age", "town=south")
-    assert fitted.classifier.encoding_ is fitted.encoding
-    assert fitted.features.rows.shape == (12, 2)
-    assert fitted.totals == {"no": 4, "yes": 4}
+    assert fitted.encoded.encoding.features == ("age", "town=south")
+    assert fitted.classifier.encoding_ is fitted.encoded.encoding
+    assert fitted.encoded.features.rows.shape == (12, 2)
+    assert fitted.classifier.data_summary_.totals == (4, 4)
     assert fitted.table.row_ids[:2] == ["000", "001"]
     assert (fitted.table.n_rows, fitted.table.n_unlabeled) == (12, 8)
     assert fitted.classifier.certificate_.xi == 0
@@ -48,7 +49,7 @@ def test_fit_holds_all_that_outputs_need(request_for):
 
 def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request_for):
     fitted = fit_encoded(encode_table(request_for()))
-    completed = fitted.completed()
+    completed = pa.concat_tables(fitted.completed())
     added = ["works_completed", "works_predicted", "works_leaf", "works_stability"]
     assert completed.column_names == ["key", "age", "town", "works", *added]
     assert completed.select(["key", "age", "town", "works"]).equals(fitted.table.cells)
@@ -64,7 +65,7 @@ def test_completed_table_keeps_every_cell_and_adds_a_label_for_every_row(request
 def test_minus_one_marks_unlabeled_rows_as_in_python(request_for):
     numbers = TEXT.replace(",no\n", ",0\n").replace(",yes\n", ",1\n").replace(",\n", ",-1\n")
     fitted = fit_encoded(encode_table(request_for(numbers, totals=TableTotals([("1", "4")]))))
-    assert fitted.completed()["works_completed"].to_pylist().count(1) == 6
+    assert pa.concat_tables(fitted.completed())["works_completed"].to_pylist().count(1) == 6
 
 
 def test_what_a_fit_warns_of_is_in_its_notes(request_for):
@@ -81,9 +82,9 @@ def test_columns_of_an_earlier_fit_are_no_features(request_for, column):
         fit_encoded(encode_table(request_for(TEXT.replace("town", column, 1))))
     assert (caught.value.remedies, caught.value.column) == ((Remedy.LEAVE_OUT,), column)
     roles = Roles("works", ids=("key",), excluded=(column,))
-    assert fit_encoded(encode_table(request_for(TEXT.replace("town", column, 1), roles=roles))).encoding.features == (
-        "age",
-    )
+    assert fit_encoded(
+        encode_table(request_for(TEXT.replace("town", column, 1), roles=roles))
+    ).encoded.encoding.features == ("age",)
 
 
 def test_parameters_reach_the_classifier_and_unknown_ones_are_refused(request_for):
@@ -112,7 +113,7 @@ def test_a_row_of_weight_0_gets_its_class_from_the_cells_as_the_file_writes_them
     rows = [line.split(";") for line in lines]
     written = [[key, f"{age},5", "0" if i == 11 else "1", *rest] for i, (key, age, *rest) in enumerate(rows)]
     request = request_for("\n".join([head, *map(";".join, written)]), roles=Roles("works", ids=("key",), weight="w"))
-    completed = fit_encoded(encode_table(request)).completed()
+    completed = pa.concat_tables(fit_encoded(encode_table(request)).completed())
     assert set(completed["works_completed"].to_pylist()) == {"no", "yes"}
 
 
@@ -120,5 +121,5 @@ def test_a_file_with_many_rows_is_fitted_as_the_page_does(request_for, monkeypat
     monkeypatch.setattr("s2oct.fit.register.MOST_WHOLE", 5)
     fitted = fit_encoded(encode_table(request_for(parameters={"depth": 1, "random_state": 0})))
     assert fitted.classifier.certificate_.n_register == 12
-    assert fitted.totals == {"no": 4, "yes": 4}
-    assert len(fitted.completed()) == 12
+    assert fitted.classifier.data_summary_.totals == (4, 4)
+    assert len(pa.concat_tables(fitted.completed())) == 12

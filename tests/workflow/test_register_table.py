@@ -84,7 +84,7 @@ def test_a_fit_to_a_file_gives_the_tree_of_the_array_and_completes_every_row(sma
     in_memory = S2OCTClassifier(depth=2, random_state=3)._fit_register(small.register(most=MOST), PLAIN)
     assert fitted.classifier.rules_ == in_memory.rules_
     assert fitted.classifier.data_summary_ == in_memory.data_summary_
-    completed = fitted.completed()
+    completed = pa.concat_tables(fitted.completed())
     assert completed.num_rows == 2000
     labels = np.array(completed["status_completed"].to_pylist(), dtype=object)
     assert (labels[40:] == "A").sum() == small.totals["A"]
@@ -145,7 +145,7 @@ def test_rows_of_weight_0_in_a_file_do_not_count_and_teach_no_category(small: Ta
     assert not set(register.positions.tolist()) & {3, 45, 46, 1999}
     assert encoded.encoding.columns[-1].categories == ("north", "south")
     assert register.batches.total(count_rows, NO_DEADLINE) == 1957
-    completed = fit_encoded(encoded).completed()
+    completed = pa.concat_tables(fit_encoded(encoded).completed())
     assert completed.num_rows == 2000
     assert completed["status_completed"][3].as_py() == small.y[3]
 

@@ -127,7 +127,7 @@ def run_fit(ordered: Ordered) -> None:
     encoded = ordered.encoded()
     with FitReporter(job, encoded) as reporter:
         fitted = fit_encoded(encoded, stop=ordered.stop.is_set, listener=reporter)
-    rows = read_fit(fitted.classifier, fitted.features, fitted.encoded.known)
+    rows = read_fit(fitted.classifier, fitted.encoded.features, fitted.encoded.known)
     command = command_line(ordered.session, ordered.choices, ordered.order)
     model = fitted_model(fitted)
     write_whole(folder / "model.json", model_to_json(model))
@@ -270,7 +270,7 @@ def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
     write_whole(folder / "predict.sql", query_of(model, "data", "sqlite") + "\n")
     tree, names, encoding = model.estimator.tree_, model.feature_names, model.encoding
     write_whole(folder / "predict.R", tree_to_r(tree, names, model.classes, encoding=encoding).rstrip("\n") + "\n")
-    display = TreeDisplay.from_estimator(fitted.classifier, fitted.features, fitted.encoded.known)
+    display = TreeDisplay.from_estimator(fitted.classifier, fitted.encoded.features, fitted.encoded.known)
     write_whole(folder / "tree.svg", svg_file(display.figure_))
 
 
@@ -338,7 +338,7 @@ def run_estimates(ordered: Ordered) -> None:
         domains, order["replicates"], order["confidence"], n_jobs=1, folder=folder / "replicates", progress=progress
     )
     file = folder / ("estimates.parquet" if table.source.is_parquet else "estimates.csv")
-    write_table(file, estimates_table(found), table.source.dialect)
+    write_table(file, [estimates_table(found)], table.source.dialect)
     view = {
         "rows": [{name: _plain(value) for name, value in row.items()} for row in found],
         "confidence": found.confidence,

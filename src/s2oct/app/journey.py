@@ -19,10 +19,10 @@ from s2oct.app.choices import GRID, TYPED_TOTALS, UPLOADED, Complaints, PageChoi
 from s2oct.app.store import StoredSession, UserFile, page_source
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import FIELDS
-from s2oct.tables.columns import DOMAIN, FEATURE, ColumnUse, read_label_cells, read_texts
+from s2oct.tables.columns import DOMAIN, FEATURE, ColumnUse, encode_row, read_label_cells, read_texts
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.partly_labeled import PartlyLabeledTable, domain_of_rows
-from s2oct.tables.source import Source, TableRow
+from s2oct.tables.source import Source, cell_text, row_by_id, row_by_number
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.encoded_table import encode_read
@@ -151,7 +151,7 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
     known = {name: kind for name, kind in choices.treatment.kinds.items() if name in table.feature_columns}
     orders = {name: order for name, order in choices.treatment.orders.items() if name in table.feature_columns}
     treatment = replace(choices.treatment, kinds=known, orders=orders)
-    learned, problems = treatment.try_each(table.cells, table.feature_columns, table.source.dialect)
+    encoding, of_features, problems = treatment.try_each(table.cells, table.feature_columns, table.source.dialect)
     for problem in problems:
         complaints.add("column", problem)
     with complaints.at("column"):
@@ -160,8 +160,8 @@ def _columns(table: PartlyLabeledTable, choices: PageChoices, complaints: Compla
         table.refuse_unnamed_weights(treatment)
     uses: tuple[ColumnUse, ...] = ()
     with complaints.at("column"):
-        uses = table.uses(learned)
-    kinds = {column.name: column.kind for column in learned.encoding.columns}
+        uses = table.uses(of_features)
+    kinds = {column.name: column.kind for column in encoding.columns}
     refused = {problem.column for problem in problems}
     sample = table.cells.slice(0, _SAMPLE)
     return [
@@ -304,18 +304,18 @@ def row_path(source: Source, job: Path, tree: int, asked: Mapping[str, Any]) -> 
     if asked.get("id"):
         if not ids:
             raise InvalidProblem("Expected the number of a row, got an id for a table without an id column.")
-        found = TableRow.by_id(source, columns, ids[0], str(asked["id"]))
+        number, found = row_by_id(source, columns, ids[0], str(asked["id"]))
     else:
-        found = TableRow.by_number(source, columns, _row_number(asked.get("row")))
-    own = {name: found.text(name) for name in encoding.names}
+        number = _row_number(asked.get("row"))
+        found = row_by_number(source, columns, number)
+    own = {name: cell_text(found, name) for name in encoding.names}
     typed = {name: text for name, text in dict(asked.get("cells") or {}).items() if name in own and text != own[name]}
-    cells = {name: pa.array([str(typed[name])]) if name in typed else found.cells[name] for name in columns}
-    changed = dataclasses.replace(found, cells=pa.table(cells))
-    values = changed.features(encoding)
+    cells = {name: pa.array([str(typed[name])]) if name in typed else found[name] for name in columns}
+    values, texts = encode_row(pa.table(cells), encoding, source.dialect, number)
     shown = _tree(job, tree)
-    said = explain_row(shown, values, encoding.described, model.classes, changed.texts(encoding))
+    said = explain_row(shown, values, encoding.described, model.classes, texts)
     return {
-        "row": found.number,
+        "row": number,
         "cells": own | typed,
         "changed": sorted(typed),
         "steps": [dataclasses.asdict(step) for step in said.steps],

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -35,7 +34,7 @@ from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, replicate_weights_of_rows
 from s2oct.tables.source import Source
-from s2oct.tables.target import Target, check_table_name
+from s2oct.tables.target import check_table_name, write_batches
 from s2oct.wording import listed, plural
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again, remembered_totals
 
@@ -355,8 +354,7 @@ def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas:
 
     def write(draft: Path) -> None:
         dialect = encoded.table.source.dialect
-        with closing(Target(draft, table_name(out), dialect, keep_formulas=keep_formulas)) as target:
-            target.write(estimates_table(found))
+        write_batches(draft, table_name(out), [estimates_table(found)], dialect, keep_formulas=keep_formulas)
 
     with Outputs() as outputs:
         outputs.write(out, write)

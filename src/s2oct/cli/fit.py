@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +27,7 @@ from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of,
 from s2oct.errors import Message
 from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.columns import FEATURE, ID, ColumnUse
-from s2oct.tables.target import Target
+from s2oct.tables.target import STABILITY, added_name, write_batches
 from s2oct.wording import amount, count, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
 
@@ -84,7 +83,6 @@ def fit(
     import numpy as np
 
     from s2oct.output.model_files.model import fitted_model
-    from s2oct.tables.target import AddedColumns
 
     model = fitted_model(fitted)
     failure, written = None, outputs.paths
@@ -100,7 +98,7 @@ def fit(
     for note in fitted.notes:
         print_warning(note)
     if outputs.predictions in written and clf.stability_note_:
-        name = AddedColumns(label).stability
+        name = added_name(STABILITY, label)
         state = "is empty" if np.isnan(clf.stability_).all() else "should be read with care"
         print_warning(f"The column {name!r} {state}. {clf.stability_note_}")
     if failure is not None:
@@ -206,9 +204,7 @@ def _write_report(fitted: FittedTable, draft: Path, command: str, *, assess: boo
 
 def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions) -> None:
     name, dialect = table_name(options.predictions or draft), fitted.table.source.dialect
-    with closing(Target(draft, name, dialect, keep_formulas=options.keep_formulas)) as target:
-        for batch in fitted.completed_batches():
-            target.write(batch)
+    write_batches(draft, name, fitted.completed(), dialect, keep_formulas=options.keep_formulas)
 
 
 def _known_totals(fitted: FittedTable) -> str:
@@ -220,7 +216,8 @@ def _known_totals(fitted: FittedTable) -> str:
     if cells:
         margins = " and ".join(dict.fromkeys(cell.margin for cell in cells if cell.margin))
         return f"{plural(len(cells), 'total')} of the unlabeled ones{f' by {margins}' if margins else ''}"
-    totals = ", ".join(f"{printable(label)}: {amount(total, 6)}" for label, total in fitted.totals.items())
+    known = zip(classes, fitted.classifier.data_summary_.totals, strict=True)
+    totals = ", ".join(f"{printable(label)}: {amount(total, 6)}" for label, total in known)
     return f"totals of the unlabeled ones: {totals}"
 
 

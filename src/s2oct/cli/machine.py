@@ -67,8 +67,8 @@ def doctor(
     treatment = columns.treatment()
     source = dialect.open(data)
     table = read_partly_labeled(source, columns.roles(source, label))
-    n_features = len(table.learn(treatment).encoding.features)
-    _print_prospects(table, n_features, depth, time_limit)
+    encoding, _ = table.learn(treatment)
+    _print_prospects(table, len(encoding.features), depth, time_limit)
 
 
 def app(

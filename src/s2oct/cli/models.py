@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,11 +31,11 @@ from s2oct.cli.options import (
 from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import sql_dialect
-from s2oct.tables.columns import encode_rows
+from s2oct.tables.columns import encode_row, encode_rows
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
-from s2oct.tables.source import TableRow
-from s2oct.tables.target import Target, check_table_name
+from s2oct.tables.source import cell_text, row_by_id, row_by_number
+from s2oct.tables.target import check_table_name, write_batches
 from s2oct.tables.totals import TableTotals
 from s2oct.wording import amount, plural, printable
 from s2oct.workflow.encoded_table import remembered_totals
@@ -74,28 +73,27 @@ def predict(
     check_model(model)
     data.source()
     from s2oct.export import read_model
-    from s2oct.output.model_files.model import predictor_of
+    from s2oct.workflow.fitted_table import predicted_batches
 
     read = read_model(model)
-    predictor, source = predictor_of(read), data.source(read.origin.dialect)
-    source.require(predictor.encoding.names, "feature")
+    encoding, source = read.encoding, data.source(read.origin.dialect)
+    source.require(encoding.names, "feature")
     ids = split_names(id, source.columns) or tuple(name for name in read.origin.ids if name in source.columns)
     source.require(ids, "id")
     n_rows, unseen = 0, Unseen()
 
     def write(draft: Path) -> None:
         nonlocal n_rows
-        with closing(Target(draft, table_name(out), source.dialect, keep_formulas=keep_formulas)) as target:
-            for batch in predictor.batches(source, ids if only_ids else source.columns, unseen):
-                target.write(batch)
-                n_rows += batch.num_rows
+        kept = ids if only_ids else source.columns
+        batches = predicted_batches(read.estimator, read.origin.label, source, kept, unseen)
+        n_rows = write_batches(draft, table_name(out), batches, source.dialect, keep_formulas=keep_formulas)
         if strict:
-            unseen.refuse(predictor.encoding.columns)
+            unseen.refuse(encoding.columns)
 
     with Outputs() as outputs:
         outputs.write(out, write)
     if unseen:
-        print_warning(unseen.sentence(predictor.encoding.columns))
+        print_warning(unseen.sentence(encoding.columns))
     with messages_beside([out]):
         say(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")
 
@@ -123,16 +121,16 @@ def explain(
     ids = [name for name in read.origin.ids if name in source.columns]
     columns = list(dict.fromkeys([*encoding.names, *ids]))
     if id is None:
-        found = TableRow.by_number(source, columns, row or 0)
+        number, found = row or 0, row_by_number(source, columns, row or 0)
     elif read.origin.ids:
         source.require(read.origin.ids[:1], "id")
-        found = TableRow.by_id(source, columns, read.origin.ids[0], id)
+        number, found = row_by_id(source, columns, read.origin.ids[0], id)
     else:
         raise InvalidProblem("The model has no id column, so --id cannot find a row: use --row.")
-    values = found.features(encoding)
-    named = "".join(f", {printable(name)} {printable(found.text(name))}" for name in ids)
-    say(f"Row {found.number}{named}:")
-    say(str(explain_row(read.estimator.tree_, values, encoding.described, read.classes, found.texts(encoding))))
+    values, texts = encode_row(found, encoding, source.dialect, number)
+    named = "".join(f", {printable(name)} {printable(cell_text(found, name))}" for name in ids)
+    say(f"Row {number}{named}:")
+    say(str(explain_row(read.estimator.tree_, values, encoding.described, read.classes, texts)))
 
 
 def show(

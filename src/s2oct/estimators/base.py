@@ -25,10 +25,10 @@ from s2oct.parameters import checked
 from s2oct.problem.known import names_of_columns, read_seed
 from s2oct.problem.labels import marks_missing
 from s2oct.problem.problem import DataSummary
+from s2oct.tables.columns import encode_row
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Encoding
 from s2oct.tables.features import read_rows
-from s2oct.tables.source import TableRow
 from s2oct.trees.explanation import Explanation, explain_row
 from s2oct.trees.features import Feature
 from s2oct.trees.rounding import Leaf, Split, pruned, rule_lines
@@ -121,8 +121,8 @@ def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence
 # One row as users pass it: numbers in order, or values by name.
 
 
-def read_row(row: Any, names: Sequence[str]) -> TableRow:
-    """Read one row with these columns: an array, a series, a mapping of names to values, or a one-row table."""
+def read_row(row: Any, names: Sequence[str]) -> Any:
+    """Return a row, given as an array, a series, a mapping of names to values or a one-row table, as an Arrow table."""
     given = _by_name(row)
     if given is None:
         values = _in_order(row, len(names))
@@ -131,8 +131,7 @@ def read_row(row: Any, names: Sequence[str]) -> TableRow:
         if missing:
             raise InvalidProblem(f"Expected a value for each of {_listed(names)}, got no value of {missing[0]!r}.")
         values = [given[name] for name in names]
-    cells = pa.table({name: pa.array([_cell(value, name)]) for name, value in zip(names, values, strict=True)})
-    return TableRow(1, cells, IN_MEMORY)
+    return pa.table({name: pa.array([_cell(value, name)]) for name, value in zip(names, values, strict=True)})
 
 
 def _by_name(row: Any) -> Mapping[str, Any] | None:
@@ -325,8 +324,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         'yes'
         """
         check_is_fitted(self)
-        found, encoding = read_row(row, self.encoding_.names), self.encoding_
-        values, cells = found.features(encoding), found.texts(encoding)
+        values, cells = encode_row(read_row(row, self.encoding_.names), self.encoding_, IN_MEMORY)
         return explain_row(self.tree_, values, self._features(), self.classes_.tolist(), cells)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -26,10 +27,25 @@ def encode_rows(
 
     Values not seen in the fit are counted in ``unseen``; without it they are refused.
     """
-    cells = {
+    return encoding.encode(_cells_of(table, encoding, dialect), first_row, unseen)
+
+
+def encode_row(
+    row: Any, encoding: Encoding, dialect: Dialect, number: int = 1
+) -> tuple[FloatArray, dict[str, str | None]]:
+    """Encode a table of one row, shape (n_features,), and return the cells of all columns as text.
+
+    Levels have the spelling of the fit, and missing values are None.
+    """
+    cells = _cells_of(row, encoding, dialect)
+    features = encoding.encode(cells, number, Unseen())[0]
+    return features, {column.name: column.text(cells[column.name][0]) for column in encoding.columns}
+
+
+def _cells_of(table: Any, encoding: Encoding, dialect: Dialect) -> dict[str, FloatArray | ObjectArray]:
+    return {
         column.name: read_cells(table[column.name], column.name, column.kind, dialect) for column in encoding.columns
     }
-    return encoding.encode(cells, first_row, unseen)
 
 
 def read_cells(column: Any, name: str, kind: str, dialect: Dialect) -> FloatArray | ObjectArray:
@@ -345,6 +361,11 @@ class ColumnUse:
     filling: str = ""
     doubt: str = ""
     remedies: tuple[Remedy, ...] = ()
+
+
+def detected_ids(uses: Sequence[ColumnUse]) -> tuple[str, ...]:
+    """Return the columns that are used as ids."""
+    return tuple(use.name for use in uses if use.role == ID)
 
 
 def use_of(column: Column, values: FloatArray | ObjectArray) -> ColumnUse:

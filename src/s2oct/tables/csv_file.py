@@ -65,8 +65,6 @@ class CsvFile:
         The largest table to read; no limit by default.
     """
 
-    n_rows = None
-
     def __init__(
         self, path: Path, called: str, head: bytes, wanted: Dialect, usual: Dialect, limit: ReadingLimit | None = None
     ) -> None:

@@ -18,10 +18,10 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
 from s2oct.problem.known import columns_meant, counted_rows, names_of_columns, read_weights, warn_caller
 from s2oct.problem.labels import marks_missing
-from s2oct.tables.columns import encode_rows, is_named_as_row_numbers
+from s2oct.tables.columns import detected_ids, encode_rows, is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Encoding, Features, Unseen, learn_column, refuse_same_features
-from s2oct.tables.treatment import FROM_DTYPE, Learned, Treatment, read_categorical_features
+from s2oct.tables.treatment import FROM_DTYPE, Treatment, read_categorical_features
 from s2oct.trees.features import NUMBER
 from s2oct.wording import brief, listed, plural
 
@@ -29,13 +29,6 @@ from s2oct.wording import brief, listed, plural
 
 _NUMBERS = "biuf"
 """Kinds of numpy's numeric types."""
-
-
-def is_table(X: Any) -> bool:
-    """Whether an object is a table with named columns."""
-    return isinstance(X, (pa.Table, pa.RecordBatch)) or any(
-        hasattr(X, name) for name in ("__arrow_c_stream__", "__dataframe__")
-    )
 
 
 def arrow_table(X: Any) -> Any:
@@ -52,18 +45,21 @@ def arrow_table(X: Any) -> Any:
     -------
     pyarrow.Table
     """
+    X = _as_table(X)
     n_axes = len(getattr(X, "shape", (0, 0)))
     if n_axes != 2:
         raise InvalidKind(f"Expected a table with rows and columns, got {plural(n_axes, 'dimension')}: {brief(X)}.")
-    if isinstance(X, pa.RecordBatch):
-        X = pa.Table.from_batches([X])
-    elif _is_of(X, "pandas", "DataFrame"):
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame):
         X = _from_pandas(X)
-    elif _is_of(X, "polars", "LazyFrame"):
-        raise InvalidKind("Expected a table, got a polars LazyFrame: pass its collect().")
+    elif hasattr(X, "__arrow_c_stream__"):
+        X = pa.table(X)
+    elif hasattr(X, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe
+
+        X = from_dataframe(X)
     elif not isinstance(X, pa.Table):
-        X = _from_frame(X) if is_table(X) else _from_rows(X)
-    refuse_repeated(X.column_names)
+        X = _from_rows(X)
     return pa.table([_without_views(column) for column in X.columns], names=X.column_names)
 
 
@@ -82,21 +78,6 @@ def _without_views(column: Any) -> Any:
     return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.large_string(), kind.ordered))
 
 
-def _is_of(X: Any, package: str, name: str) -> bool:
-    """Whether an object is an instance of a class of a package that may not be imported."""
-    module = sys.modules.get(package)
-    return module is not None and isinstance(X, getattr(module, name))
-
-
-def _from_frame(X: Any) -> Any:
-    """Convert a table of polars or of another program that exports its columns."""
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
-    from pyarrow.interchange import from_dataframe
-
-    return from_dataframe(X)
-
-
 def _from_pandas(X: Any) -> Any:
     if X.columns.nlevels > 1:
         raise InvalidKind(
@@ -104,7 +85,6 @@ def _from_pandas(X: Any) -> Any:
             "with X.columns = ['_'.join(map(str, name)) for name in X.columns]."
         )
     names = [str(name) for name in X.columns]
-    refuse_repeated(names)
     return pa.table([_pandas_column(X.iloc[:, i], name) for i, name in enumerate(names)], names=names)
 
 
@@ -256,10 +236,10 @@ def learn_features(
     treatment = Treatment(categorical=None if chosen is None else tuple(c for c in chosen if c not in left_out))
     counted = _counted(sample_weight, arrow.num_rows)
     teaching = arrow if counted is None else arrow.take(pa.array(counted))
-    learned = treatment.learn(teaching, arrow.column_names, IN_MEMORY)
-    estimator.encoding_ = learned.encoding
-    rows = np.ascontiguousarray(encode_rows(arrow, learned.encoding, IN_MEMORY, unseen=Unseen()))
-    return Features(X, learned.encoding, rows, left_out, doubts=_unused(learned))
+    encoding, uses = treatment.learn(teaching, arrow.column_names, IN_MEMORY)
+    estimator.encoding_ = encoding
+    rows = np.ascontiguousarray(encode_rows(arrow, encoding, IN_MEMORY, unseen=Unseen()))
+    return Features(X, encoding, rows, left_out, doubts=_unused(detected_ids(uses)))
 
 
 def read_rows(estimator: Any, X: Any) -> FloatArray:
@@ -373,16 +353,14 @@ def _columns_of(encoding: Encoding, X: Any) -> Any | None:
     return X.select(needed) if hasattr(X, "column_names") else X[needed]
 
 
-def _unused(learned: Learned) -> tuple[str, ...]:
+def _unused(ids: Sequence[str]) -> tuple[str, ...]:
     """Name the columns that are not used because they identify rows."""
-    ids = listed([repr(name) for name in learned.ids])
-    if not learned.ids:
+    if not ids:
         return ()
-    is_one = len(learned.ids) == 1
-    columns, differ, are, them = ("Column", "has", "is", "it") if is_one else ("Columns", "have", "are", "them")
+    columns, differ, are, them = ("Column", "has", "is", "it") if len(ids) == 1 else ("Columns", "have", "are", "them")
     return (
-        f"{columns} {ids} {differ} a different value in every row, as an id does, and {are} not used: drop {them}, or "
-        f"name {them} in categorical_features.",
+        f"{columns} {listed([repr(name) for name in ids])} {differ} a different value in every row, as an id does, and "
+        f"{are} not used: drop {them}, or name {them} in categorical_features.",
     )
 
 

@@ -6,10 +6,8 @@ import datetime as dt
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import pyarrow.compute as pc
 
 from s2oct.errors import InvalidProblem
 from s2oct.tables.columns import named_columns
-from s2oct.tables.formats import Format, ReadingLimit, damage_reported, reader_of
+from s2oct.tables.formats import Format, OpenedFile, ReadingLimit, damage_reported, reader_of
 
 _MOST_CELLS = 10**8
 """Maximum number of cells between the corners of a sheet, because the reader allocates all of them."""
@@ -30,105 +28,66 @@ _DIMENSION = re.compile(rb"<dimension\s+ref\s*=\s*[\"'](?:[A-Z]+\d+:)?([A-Z]+)(\
 _FILLED_CELL = re.compile(rb"<c\s[^>]*?\br\s*=\s*[\"']([A-Z]+)(\d+)[\"'][^>]*(?<!/)>")
 
 
-@dataclass(frozen=True)
-class ExcelFile:
-    """A sheet of an Excel file, with column names in its first row."""
+def open_excel(path: Path, called: str, sheet: str | None, limit: ReadingLimit | None) -> OpenedFile:
+    """Read a sheet of an Excel file, by default the first, with column names in its first row."""
+    calamine = reader_of(Format.EXCEL)
+    errors = (calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError)
+    with damage_reported(Format.EXCEL, called, errors):
+        _refuse_wide_sheets(path, called, limit)
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            sheets: list[str] = book.sheet_names
+            if sheet is None and sheets:
+                sheet = sheets[0]
+            if sheet not in sheets:
+                raise InvalidProblem(f"Expected one of the sheets {sheets} of {called!r}, got {sheet!r}.")
+            # Empty cells and errors are empty text.
+            rows: list[list[Any]] = book.get_sheet_by_name(sheet).to_python()
+    while rows and not any(cell != "" for cell in rows[-1]):
+        rows.pop()
+    if not rows:
+        raise InvalidProblem(f"Expected a table in the sheet {sheet!r} of {called!r}, got an empty sheet.")
+    # Empty columns at the right are ignored.
+    width = max((i + 1 for row in rows for i, cell in enumerate(row) if cell != ""), default=0)
+    names = named_columns([_text(cell) for cell in rows[0][:width]])
+    columns = [_excel_column([row[i] for row in rows[1:]]) for i in range(width)]
+    table = pa.Table.from_arrays(columns, names=names)
+    return OpenedFile(names, lambda: iter([table]), n_rows=table.num_rows, sheets=tuple(sheets))
 
-    path: Path
-    called: str
-    sheet: str | None = None
-    limit: ReadingLimit | None = None
 
-    @cached_property
-    def sheets(self) -> tuple[str, ...]:
-        """Names of the sheets."""
-        return tuple(self._book.sheet_names)
+def _refuse_wide_sheets(path: Path, called: str, limit: ReadingLimit | None) -> None:
+    """Refuse sheets with cells far apart and sheets beyond a limit, before memory is allocated for them.
 
-    @cached_property
-    def header(self) -> list[str]:
-        """Names of the columns, stripped; empty columns at the right are ignored."""
-        width = max((i + 1 for row in self._rows for i, cell in enumerate(row) if cell != ""), default=0)
-        return named_columns([_text(cell) for cell in self._rows[0][:width]])
+    Without a limit, a small declared size is trusted. A huge one is checked, because it may count cells that only
+    have a format.
+    """
+    with zipfile.ZipFile(path) as archive:
+        entries = [entry for entry in archive.infolist() if entry.filename.startswith("xl/")]
+        if limit is not None:
+            limit.refuse_bytes(sum(entry.file_size for entry in entries))
+        for entry in entries:
+            if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
+                with archive.open(entry) as file:
+                    _refuse_wide_sheet(file, called, limit)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the table."""
-        return int(self._table.num_rows)
 
-    def blocks(self) -> Iterator[Any]:
-        """Yield the table."""
-        yield self._table
-
-    @cached_property
-    def _table(self) -> Any:
-        names = self.header
-        rows = self.__dict__.pop("_rows")[1:]
-        return pa.Table.from_arrays([_excel_column([row[i] for row in rows]) for i in range(len(names))], names=names)
-
-    @cached_property
-    def _rows(self) -> list[list[Any]]:
-        """The cells from the first to the last nonempty row; empty cells and errors are empty text."""
-        name = self._chosen(self.sheets)
-        with self._damage_reported(), self.__dict__.pop("_book") as book:
-            rows: list[list[Any]] = book.get_sheet_by_name(name).to_python()
-        while rows and not any(cell != "" for cell in rows[-1]):
-            rows.pop()
-        if not rows:
-            raise InvalidProblem(f"Expected a table in the sheet {name!r} of {self.called!r}, got an empty sheet.")
-        return rows
-
-    @cached_property
-    def _book(self) -> Any:
-        calamine = reader_of(Format.EXCEL)
-        with self._damage_reported():
-            self._refuse_wide_sheets()
-            return calamine.CalamineWorkbook.from_path(self.path)
-
-    def _damage_reported(self) -> AbstractContextManager[None]:
-        calamine = reader_of(Format.EXCEL)
-        errors = (calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError)
-        return damage_reported(Format.EXCEL, self.called, errors)
-
-    def _chosen(self, names: tuple[str, ...]) -> str:
-        if self.sheet is None and names:
-            return names[0]
-        if self.sheet not in names:
-            raise InvalidProblem(f"Expected one of the sheets {list(names)} of {self.called!r}, got {self.sheet!r}.")
-        return self.sheet
-
-    def _refuse_wide_sheets(self) -> None:
-        """Refuse sheets with cells far apart and sheets beyond a limit, before memory is allocated for them.
-
-        Without a limit, a small declared size is trusted. A huge one is checked, because it may count cells that only
-        have a format.
-        """
-        with zipfile.ZipFile(self.path) as archive:
-            entries = [entry for entry in archive.infolist() if entry.filename.startswith("xl/")]
-            if self.limit is not None:
-                self.limit.refuse_bytes(sum(entry.file_size for entry in entries))
-            for entry in entries:
-                if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
-                    with archive.open(entry) as file:
-                        self._refuse_wide_sheet(file)
-
-    def _refuse_wide_sheet(self, file: Any) -> None:
-        part = file.read(_LOOK)
-        said = _DIMENSION.search(part)
-        if self.limit is None and (said is None or int(said[2]) * _column_number(said[1]) <= _MOST_CELLS):
-            return
-        n_rows = n_columns = 0
-        while part:
-            for letters, number in _FILLED_CELL.findall(part):
-                n_rows, n_columns = max(n_rows, int(number)), max(n_columns, _column_number(letters))
-            read = file.read(_PART)
-            part = part[part.rfind(b"<") :] + read if read else b""
-        if self.limit is not None:
-            self.limit.refuse_cells(n_rows * n_columns)
-        if n_rows * n_columns > _MOST_CELLS:
-            raise InvalidProblem(
-                f"The cells of {self.called!r} reach to row {n_rows:,} and column {n_columns:,}: delete cells far "
-                "from the table, or save it as CSV."
-            )
+def _refuse_wide_sheet(file: Any, called: str, limit: ReadingLimit | None) -> None:
+    part = file.read(_LOOK)
+    declared = _DIMENSION.search(part)
+    if limit is None and (declared is None or int(declared[2]) * _column_number(declared[1]) <= _MOST_CELLS):
+        return
+    n_rows = n_columns = 0
+    while part:
+        for letters, number in _FILLED_CELL.findall(part):
+            n_rows, n_columns = max(n_rows, int(number)), max(n_columns, _column_number(letters))
+        read = file.read(_PART)
+        part = part[part.rfind(b"<") :] + read if read else b""
+    if limit is not None:
+        limit.refuse_cells(n_rows * n_columns)
+    if n_rows * n_columns > _MOST_CELLS:
+        raise InvalidProblem(
+            f"The cells of {called!r} reach to row {n_rows:,} and column {n_columns:,}: delete cells far from the "
+            "table, or save it as CSV."
+        )
 
 
 def _column_number(letters: bytes) -> int:
@@ -174,123 +133,92 @@ _ROWS = 2**18
 """Number of rows read at a time: Python's numbers need four times the memory of Arrow's."""
 
 
-@dataclass(frozen=True)
-class StatisticsFile:
-    """A file of SPSS, Stata or SAS.
+def open_statistics(path: Path, called: str, kind: Format, limit: ReadingLimit | None) -> OpenedFile:
+    """Open a file of SPSS, Stata or SAS.
 
     If all values of a column have labels, the column becomes categorical, in the order of the codes; the categories are
     ordered if the SPSS variable is. If some values have no label, the column stays as it is: on a scale from 0 to 10
     often only the ends have labels. A nominal SPSS variable is always categorical, and a code without a label is a
     category. Values that the file declares as missing are missing values.
     """
+    reader = reader_of(kind)
+    errors = (reader.ReadstatError, reader.PyreadstatError, ValueError, OverflowError, UnicodeError)
+    read: Callable[..., Any] = partial(_statistics_function(path, kind), path, output_format="dict")
+    known_missing = {} if kind is Format.SAS else {"user_missing": True}
+    with damage_reported(kind, called, errors):
+        _, facts = read(metadataonly=True, **known_missing)
 
-    path: Path
-    called: str
-    kind: Format
-    limit: ReadingLimit | None = None
+    @cache
+    def table() -> Any:
+        with damage_reported(kind, called, errors):
+            columns = _statistics_columns(read, facts, limit)
+        labeled = [_with_labels(name, column, facts) for name, column in columns.items()]
+        return pa.Table.from_arrays(labeled, names=list(columns))
 
-    @property
-    def header(self) -> list[str]:
-        """Names of the columns."""
-        return list(self._facts.column_names)
+    return OpenedFile(
+        list(facts.column_names),
+        lambda: iter([table()]),
+        n_rows=facts.number_rows,
+        variable_labels={name: label for name, label in facts.column_names_to_labels.items() if label},
+    )
 
-    @property
-    def variable_labels(self) -> Mapping[str, str]:
-        """Descriptions of the columns that have one in the file."""
-        return {name: label for name, label in self._facts.column_names_to_labels.items() if label}
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the table."""
-        said = self._facts.number_rows
-        return int(self._table.num_rows) if said is None or "_table" in self.__dict__ else int(said)
+def _statistics_function(path: Path, kind: Format) -> Callable[..., Any]:
+    name = {Format.SPSS: "read_sav", Format.STATA: "read_dta", Format.SAS: "read_sas7bdat"}[kind]
+    with path.open("rb") as file:
+        if file.read(6) == b"HEADER":
+            name = "read_xport"
+    function: Callable[..., Any] = getattr(reader_of(kind), name)
+    return function
 
-    def blocks(self) -> Iterator[Any]:
-        """Yield the table."""
-        yield self._table
 
-    @cached_property
-    def _facts(self) -> Any:
-        with self._damage_reported():
-            return self._read(metadataonly=True, user_missing=True)[1]
+def _statistics_columns(read: Callable[..., Any], facts: Any, limit: ReadingLimit | None) -> dict[str, Any]:
+    """Read all columns, with the codes of categories; refuse more cells than the limit."""
+    most = 2**62
+    if limit is not None:
+        # Text columns have the width declared in the file.
+        widths: list[int] = list(facts.variable_storage_width.values())
+        most = min(limit.n_cells // max(len(widths), 1), limit.n_bytes // max(sum(widths), 1))
+    parts: dict[str, list[Any]] = {name: [] for name in facts.column_names}
+    n_rows, n_read = 0, _ROWS
+    while n_read == _ROWS and n_rows <= most:
+        cells, types = read(row_offset=n_rows, row_limit=min(_ROWS, most + 1 - n_rows))
+        for name, values in cells.items():
+            is_text = types.readstat_variable_types[name] == "string"
+            parts[name].append(_statistics_column(values, is_text=is_text))
+        n_read = len(next(iter(cells.values()), ()))
+        n_rows += n_read
+    if limit is not None:
+        limit.refuse_cells(n_rows * len(parts))
+    return {name: pa.chunked_array(chunks) for name, chunks in parts.items()}
 
-    @cached_property
-    def _table(self) -> Any:
-        parts: dict[str, list[Any]] = {name: [] for name in self.header}
-        most = self._most_rows()
-        n_rows = 0
-        with self._damage_reported():
-            while True:
-                cells, facts = self._read(row_offset=n_rows, row_limit=min(_ROWS, most + 1 - n_rows))
-                found = len(next(iter(cells.values()), ()))
-                for name, values in cells.items():
-                    parts[name].append(
-                        _statistics_column(values, is_text=facts.readstat_variable_types[name] == "string")
-                    )
-                n_rows += found
-                if found < _ROWS or n_rows > most:
-                    break
-        if self.limit is not None:
-            self.limit.refuse_cells(n_rows * len(parts))
-        columns = [self._with_labels(name, pa.chunked_array(chunks)) for name, chunks in parts.items()]
-        return pa.Table.from_arrays(columns, names=list(parts))
 
-    def _read(self, **options: Any) -> tuple[Any, Any]:
-        reader = reader_of(self.kind)
-        functions: dict[Format, Callable[..., Any]] = {
-            Format.SPSS: reader.read_sav,
-            Format.STATA: reader.read_dta,
-            Format.SAS: reader.read_xport if self._is_transport else reader.read_sas7bdat,
-        }
-        if self.kind is Format.SAS:
-            options.pop("user_missing", None)
-        found: tuple[Any, Any] = functions[self.kind](self.path, output_format="dict", **options)
-        return found
-
-    @cached_property
-    def _is_transport(self) -> bool:
-        with self.path.open("rb") as file:
-            return file.read(6) == b"HEADER"
-
-    def _most_rows(self) -> int:
-        """Maximum number of rows under a limit; text columns have the width declared in the file."""
-        if self.limit is None:
-            return 2**62
-        widths: list[int] = list(self._facts.variable_storage_width.values())
-        return min(self.limit.n_cells // max(len(widths), 1), self.limit.n_bytes // max(sum(widths), 1))
-
-    def _with_labels(self, name: str, column: Any) -> Any:
-        """Replace the codes of a categorical column by their labels."""
-        labels = self._labels_of_values(name)
-        if not labels or pa.types.is_temporal(column.type):
-            return _as_whole_numbers(column) if pa.types.is_floating(column.type) else column
-        measure = self._facts.variable_measure.get(name)
+def _with_labels(name: str, column: Any, facts: Any) -> Any:
+    """Replace the codes of a categorical column by their labels."""
+    labels, measure = _labels_of_values(name, facts), facts.variable_measure.get(name)
+    if labels and not pa.types.is_temporal(column.type):
         codes = column.combine_chunks().dictionary_encode()
         values = codes.dictionary.to_pylist()
         others = [value for value in values if value not in labels]
-        if others and measure != "nominal":
-            return _as_whole_numbers(column) if pa.types.is_floating(column.type) else column
-        named = labels | {value: _text(value) for value in others}
-        ordered = list(dict.fromkeys(named[value] for value in sorted(named)))
-        places = np.array([ordered.index(named[value]) for value in values] or [0], dtype=np.int32)
-        indices = pc.take(_integers(places), codes.indices)
-        return pa.DictionaryArray.from_arrays(indices, _column_of_texts(ordered), ordered=measure == "ordinal")
+        if not others or measure == "nominal":
+            named = labels | {value: _text(value) for value in others}
+            ordered = list(dict.fromkeys(named[value] for value in sorted(named)))
+            places = np.array([ordered.index(named[value]) for value in values] or [0], dtype=np.int32)
+            indices = pc.take(_integers(places), codes.indices)
+            return pa.DictionaryArray.from_arrays(indices, _column_of_texts(ordered), ordered=measure == "ordinal")
+    return _as_whole_numbers(column) if pa.types.is_floating(column.type) else column
 
-    def _labels_of_values(self, name: str) -> dict[Any, str]:
-        """Return the value labels of a column, without those of missing values."""
-        ranges = self._facts.missing_ranges.get(name, ())
-        is_text = self._facts.readstat_variable_types[name] == "string"
-        return {
-            value if is_text else float(value): label.strip()
-            for value, label in self._facts.variable_value_labels.get(name, {}).items()
-            # Stata's missing values .a to .z arrive as letters.
-            if isinstance(value, str) is is_text and label.strip() and not any(_lies_in(value, part) for part in ranges)
-        }
 
-    def _damage_reported(self) -> AbstractContextManager[None]:
-        reader = reader_of(self.kind)
-        errors = (reader.ReadstatError, reader.PyreadstatError, ValueError, OverflowError, UnicodeError)
-        return damage_reported(self.kind, self.called, errors)
+def _labels_of_values(name: str, facts: Any) -> dict[Any, str]:
+    """Return the value labels of a column, without those of missing values."""
+    ranges = facts.missing_ranges.get(name, ())
+    is_text = facts.readstat_variable_types[name] == "string"
+    return {
+        value if is_text else float(value): label.strip()
+        for value, label in facts.variable_value_labels.get(name, {}).items()
+        # Stata's missing values .a to .z arrive as letters.
+        if isinstance(value, str) is is_text and label.strip() and not any(_lies_in(value, part) for part in ranges)
+    }
 
 
 def _statistics_column(values: list[Any], is_text: bool) -> Any:

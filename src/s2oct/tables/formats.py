@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -109,6 +109,34 @@ def _refuse_others(head: bytes, called: str) -> None:
         raise InvalidProblem(
             f"{called!r} is a zip archive, which s2oct cannot read: unpack it, and use the table inside."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedFile:
+    """A table in a file whose reader has found its columns.
+
+    Parameters
+    ----------
+    header : list of str
+        Names of the columns.
+    blocks : callable
+        Yields all rows, in the blocks in which the file has them.
+    n_rows : int, optional
+        Number of rows, if it is known before they are read.
+    row_groups : sequence of int
+        Number of rows of each row group of a Parquet file.
+    sheets : tuple of str
+        Names of the sheets of an Excel file.
+    variable_labels : mapping of str to str
+        Descriptions of columns in a file of a statistics program.
+    """
+
+    header: list[str]
+    blocks: Callable[[], Iterator[Any]]
+    n_rows: int | None = None
+    row_groups: Sequence[int] = ()
+    sheets: tuple[str, ...] = ()
+    variable_labels: Mapping[str, str] = field(default_factory=dict)
 
 
 _READERS = {

@@ -34,9 +34,10 @@ from s2oct.tables.columns import (
     read_texts,
 )
 from s2oct.tables.dialect import Dialect
+from s2oct.tables.encoding import Encoding
 from s2oct.tables.source import Source
-from s2oct.tables.target import AddedColumns
-from s2oct.tables.treatment import Learned, Treatment
+from s2oct.tables.target import ADDED, added_name
+from s2oct.tables.treatment import Treatment
 from s2oct.wording import amount, listed, plural
 
 _BETWEEN = ", "
@@ -291,8 +292,8 @@ class PartlyLabeledTable:
         """The cells of the first id column; None without id columns."""
         return self.cells[self.roles.ids[0]].to_pylist() if self.roles.ids else None
 
-    def learn(self, treatment: Treatment) -> Learned:
-        """Learn the encoding of the feature columns from the rows with positive weight."""
+    def learn(self, treatment: Treatment) -> tuple[Encoding, tuple[ColumnUse, ...]]:
+        """Learn the encoding and the use of the feature columns from the rows with positive weight."""
         counted = counted_rows(self.weights)
         cells = self.cells if counted is None else self.cells.take(pa.array(counted))
         is_named = bool(self.roles.features)
@@ -303,16 +304,15 @@ class PartlyLabeledTable:
         features = tuple(name for name in self.feature_columns if name not in names)
         return replace(self, roles=replace(self.roles, ids=(*self.roles.ids, *names)), feature_columns=features)
 
-    def uses(self, learned: Learned) -> tuple[ColumnUse, ...]:
-        """Return the use of every column, in the order of the columns."""
-        found = {use.name: self._in_view_of_roles(use) for use in learned.uses}
+    def uses(self, of_features: Sequence[ColumnUse]) -> tuple[ColumnUse, ...]:
+        """Return the use of every column, in their order; those of the feature columns are adjusted to the roles."""
+        found: dict[str, ColumnUse] = {}
+        for use in of_features:
+            if use.doubt == CALLED_WEIGHT and (self.roles.unweighted or use.name in self.roles.features):
+                use = replace(use, doubt="", remedies=())
+            is_domain = use.name in self.roles.domain_columns
+            found[use.name] = replace(use, role=f"{FEATURE}, {DOMAIN}") if is_domain else use
         return tuple(found.get(name) or self._named_use(name) for name in self.cells.column_names)
-
-    def _in_view_of_roles(self, use: ColumnUse) -> ColumnUse:
-        """Adjust the use of a feature to the roles named by the user."""
-        if use.doubt == CALLED_WEIGHT and (self.roles.unweighted or use.name in self.roles.features):
-            use = replace(use, doubt="", remedies=())
-        return replace(use, role=f"{FEATURE}, {DOMAIN}") if use.name in self.roles.domain_columns else use
 
     def _named_use(self, name: str) -> ColumnUse:
         if name == self.roles.weight and self.weights is not None:
@@ -336,7 +336,7 @@ class PartlyLabeledTable:
                     Remedy.LEAVE_OUT,
                     column=name,
                 )
-                for name in AddedColumns(self.roles.label).names
+                for name in (added_name(content, self.roles.label) for content in ADDED)
                 if name in self.feature_columns
             ]
         )

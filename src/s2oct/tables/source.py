@@ -1,4 +1,4 @@
-"""A table in a file of any format, read once: as a whole, in batches, or a single row."""
+"""A table in a file of any format, read once: as a whole, in batches, or a single row of it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.problem.batches import BATCH_ROWS
-from s2oct.tables.arrow_files import ArrowFile, ParquetFile
-from s2oct.tables.columns import encode_rows, is_text, read_cells, without_gaps
+from s2oct.tables.arrow_files import open_arrow, open_parquet, parquet_batches
+from s2oct.tables.columns import is_text, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
 from s2oct.tables.dialect import Dialect, detect_decimal
-from s2oct.tables.encoding import Encoding, Unseen
-from s2oct.tables.foreign_files import ExcelFile, StatisticsFile
-from s2oct.tables.formats import Format, ReadingLimit, format_of
+from s2oct.tables.foreign_files import open_excel, open_statistics
+from s2oct.tables.formats import Format, OpenedFile, ReadingLimit, format_of
 
 _SAMPLED_ROWS = 2**14
 """Number of rows used to detect the decimal sign."""
@@ -85,18 +82,17 @@ class Source:
     @property
     def dialect(self) -> Dialect:
         """The dialect, given by the user or detected."""
-        written = self._file.dialect if isinstance(self._file, CsvFile) else self._wanted
-        return replace(written, decimal=self._decimal, typed=self.format.is_typed)
+        return replace(self._written, decimal=self._decimal, typed=self.format.is_typed)
 
     @property
     def variable_labels(self) -> Mapping[str, str]:
         """Descriptions of columns in the file."""
-        return self._file.variable_labels if isinstance(self._file, StatisticsFile) else {}
+        return self._file.variable_labels
 
     @property
     def sheets(self) -> tuple[str, ...]:
         """Names of the sheets of an Excel file."""
-        return self._file.sheets if isinstance(self._file, ExcelFile) else ()
+        return self._file.sheets
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -123,25 +119,26 @@ class Source:
 
         Rows that were already read are not read again. ``group`` is a row group of a Parquet file.
         """
-        if isinstance(self._file, ParquetFile):
-            found = self._file.batches(columns, rows if self.limit is None else min(rows, _LIMITED_ROWS), group)
-            yield from found if self.limit is None else self.limit.bounded_batches(found)
+        if self.is_parquet:
+            most = rows if self.limit is None else min(rows, _LIMITED_ROWS)
+            yield from self._limited(parquet_batches(self.path, self.name, columns, most, group))
             return
         # First, because detection reads the first rows, and the loop continues after them.
         _ = self._decimal
-        for block in self.__dict__.pop("_begun", None) or self._blocks():
+        seen, coming = self.__dict__.pop("_begun", None) or ([], self._blocks())
+        while (block := seen.pop(0) if seen else next(coming, None)) is not None:
             for first in range(0, block.num_rows, rows):
                 yield block.slice(first, rows).select(list(columns))
 
     @property
-    def row_groups(self) -> list[int]:
-        """Return the number of rows of each row group of a Parquet file; empty for other files."""
-        return self._file.row_groups() if isinstance(self._file, ParquetFile) else []
+    def row_groups(self) -> Sequence[int]:
+        """The number of rows of each row group of a Parquet file; empty for other files."""
+        return self._file.row_groups
 
     def has_more_rows_than(self, number: int) -> bool:
         """Whether the table has more than ``number`` rows; rows read to find out are not read again."""
         n_rows = self._file.n_rows
-        return self._begun.sees_more_than(number) if n_rows is None else n_rows > number
+        return (sum(block.num_rows for block in self._first_blocks(number + 1)) if n_rows is None else n_rows) > number
 
     def require(self, names: Sequence[str], role: str) -> None:
         """Refuse names that are not columns of the table."""
@@ -152,8 +149,8 @@ class Source:
 
     def refuse_unread(self) -> None:
         """Refuse a file whose size, known before its cells are read, exceeds the limit."""
-        if isinstance(self._file, CsvFile):
-            for _ in self._file.parts() if self._file.is_gzipped else ():
+        if self._csv is not None:
+            for _ in self._csv.parts() if self._csv.is_gzipped else ():
                 pass
         elif self._file.n_rows is not None and self.limit is not None:
             self.limit.refuse_cells(self._file.n_rows * max(len(self.columns), 1))
@@ -170,16 +167,22 @@ class Source:
             return file.read(LOOK)
 
     @cached_property
-    def _file(self) -> CsvFile | ParquetFile | ArrowFile | ExcelFile | StatisticsFile:
-        if self.format is Format.CSV:
-            return CsvFile(self.path, self.name, self._head, self._wanted, self.usual, self.limit)
+    def _csv(self) -> CsvFile | None:
+        if self.format is not Format.CSV:
+            return None
+        return CsvFile(self.path, self.name, self._head, self._wanted, self.usual, self.limit)
+
+    @cached_property
+    def _file(self) -> OpenedFile:
+        if self._csv is not None:
+            return OpenedFile(self._csv.header, self._csv.blocks)
         if self.format is Format.PARQUET:
-            return ParquetFile(self.path, self.name)
+            return open_parquet(self.path, self.name)
         if self.format is Format.ARROW:
-            return ArrowFile(self.path, self.name)
+            return open_arrow(self.path, self.name)
         if self.format is Format.EXCEL:
-            return ExcelFile(self.path, self.name, self.sheet, self.limit)
-        return StatisticsFile(self.path, self.name, self.format, self.limit)
+            return open_excel(self.path, self.name, self.sheet, self.limit)
+        return open_statistics(self.path, self.name, self.format, self.limit)
 
     @property
     def _wanted(self) -> Dialect:
@@ -189,107 +192,67 @@ class Source:
         usual = () if self.usual.typed else self.usual.missing
         return replace(self.wanted, missing=self.wanted.missing or usual)
 
+    @property
+    def _written(self) -> Dialect:
+        """The dialect without the decimal sign."""
+        return self._wanted if self._csv is None else self._csv.dialect
+
     @cached_property
     def _decimal(self) -> str:
         known = self.wanted.decimal or (None if self.usual.typed else self.usual.decimal)
         if known is not None or self.format.is_typed:
             return known or "."
-        written = self._file.dialect if isinstance(self._file, CsvFile) else self._wanted
-        columns = [column for column in self._begun.first(_SAMPLED_ROWS).columns if is_text(column.type)]
-        return detect_decimal([without_gaps(column, written) for column in columns], written.delimiter)
+        blocks = self._first_blocks(_SAMPLED_ROWS)
+        columns = pa.concat_tables(blocks).slice(0, _SAMPLED_ROWS).columns if blocks else ()
+        texts = [without_gaps(column, self._written) for column in columns if is_text(column.type)]
+        return detect_decimal(texts, self._written.delimiter)
 
     @cached_property
-    def _begun(self) -> _BegunReading:
-        return _BegunReading(self._blocks())
+    def _begun(self) -> tuple[list[Any], Iterator[Any]]:
+        """The blocks read early, kept until they are needed, and those to read."""
+        return [], self._blocks()
+
+    def _first_blocks(self, n_rows: int) -> list[Any]:
+        """Read blocks until they have this many rows, or until the file ends."""
+        seen, coming = self._begun
+        while sum(block.num_rows for block in seen) < n_rows and (block := next(coming, None)) is not None:
+            seen.append(block)
+        return seen
 
     def _blocks(self) -> Iterator[Any]:
         """Yield all rows in the blocks of the file's reader."""
         _ = self.columns  # refuses invalid names
-        assert not isinstance(self._file, ParquetFile)
-        found = self._file.blocks()
-        return found if self.limit is None else self.limit.bounded_batches(found)
+        return self._limited(self._file.blocks())
+
+    def _limited(self, batches: Iterator[Any]) -> Iterator[Any]:
+        return batches if self.limit is None else self.limit.bounded_batches(batches)
 
 
-class _BegunReading:
-    """The blocks of a file; blocks read early are kept until needed."""
-
-    def __init__(self, blocks: Iterator[Any]) -> None:
-        self._blocks = blocks
-        self._seen: list[Any] = []
-
-    def sees_more_than(self, number: int) -> bool:
-        """Read until more than ``number`` rows are seen; False if the file has fewer."""
-        n_rows: int = sum(block.num_rows for block in self._seen)
-        while n_rows <= number and (block := next(self._blocks, None)) is not None:
-            self._seen.append(block)
-            n_rows += block.num_rows
-        return n_rows > number
-
-    def first(self, number: int) -> Any:
-        """Return the first rows."""
-        self.sees_more_than(number - 1)
-        return pa.concat_tables(self._seen).slice(0, number) if self._seen else pa.table({})
-
-    def __iter__(self) -> Iterator[Any]:
-        while self._seen:
-            yield self._seen.pop(0)
-        yield from self._blocks
+def row_by_number(source: Source, columns: Sequence[str], number: int) -> Any:
+    """Return the row with a number, from 1, as an Arrow table."""
+    before = 0
+    for batch in source.batches(columns):
+        if before < number <= before + batch.num_rows:
+            return batch.slice(number - before - 1, 1)
+        before += batch.num_rows
+    raise InvalidProblem(f"Expected a row number from 1 to {before}, got {number}.")
 
 
-@dataclass(frozen=True, eq=False)
-class TableRow:
-    """One row of a table.
+def row_by_id(source: Source, columns: Sequence[str], column: str, value: str) -> tuple[int, Any]:
+    """Return the number, from 1, and the cells of the only row with this value in an id column."""
+    found: list[tuple[int, Any]] = []
+    before = 0
+    for batch in source.batches(list(dict.fromkeys([*columns, column]))):
+        here = [i for i, cell in enumerate(batch[column].to_pylist()) if str(cell) == value]
+        found += [(before + i + 1, batch.slice(i, 1)) for i in here]
+        before += batch.num_rows
+    if len(found) != 1:
+        got = f"Rows {found[0][0]} and {found[1][0]} have" if found else "No row has"
+        raise InvalidProblem(f"{got} {value!r} in column {column!r}; exactly one row must have it.")
+    return found[0]
 
-    Attributes
-    ----------
-    number : int
-        Number of the row, from 1.
-    cells : Arrow table
-        The row.
-    dialect : Dialect
-        The dialect of its cells.
-    """
 
-    number: int
-    cells: Any
-    dialect: Dialect
-
-    @classmethod
-    def by_number(cls, source: Source, columns: Sequence[str], number: int) -> TableRow:
-        """Find a row by its number, from 1."""
-        before = 0
-        for batch in source.batches(columns):
-            if before < number <= before + batch.num_rows:
-                return cls(number, batch.slice(number - before - 1, 1), source.dialect)
-            before += batch.num_rows
-        raise InvalidProblem(f"Expected a row number from 1 to {before}, got {number}.")
-
-    @classmethod
-    def by_id(cls, source: Source, columns: Sequence[str], column: str, value: str) -> TableRow:
-        """Find the only row with this value in an id column."""
-        found: list[TableRow] = []
-        before = 0
-        for batch in source.batches(list(dict.fromkeys([*columns, column]))):
-            here = [i for i, cell in enumerate(batch[column].to_pylist()) if str(cell) == value]
-            found += [cls(before + i + 1, batch.slice(i, 1), source.dialect) for i in here]
-            before += batch.num_rows
-        if len(found) != 1:
-            got = f"Rows {found[0].number} and {found[1].number} have" if found else "No row has"
-            raise InvalidProblem(f"{got} {value!r} in column {column!r}; exactly one row must have it.")
-        return found[0]
-
-    def text(self, column: str) -> str:
-        """Return a cell as text."""
-        [cell] = self.cells[column].to_pylist()
-        return "" if cell is None else str(cell)
-
-    def features(self, encoding: Encoding) -> FloatArray:
-        """Return the features of the row, shape (p,)."""
-        return np.asarray(encode_rows(self.cells, encoding, self.dialect, self.number, Unseen())[0])
-
-    def texts(self, encoding: Encoding) -> dict[str, str | None]:
-        """Return the cells of all columns as text: levels in the spelling of the fit, None for a missing value."""
-        return {
-            column.name: column.text(read_cells(self.cells[column.name], column.name, column.kind, self.dialect)[0])
-            for column in encoding.columns
-        }
+def cell_text(row: Any, column: str) -> str:
+    """Return a cell of a row as text; empty for a missing value."""
+    [cell] = row[column].to_pylist()
+    return "" if cell is None else str(cell)

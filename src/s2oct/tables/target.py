@@ -5,19 +5,17 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.files import Draft
 from s2oct.tables.columns import as_values, is_text, without_gaps
@@ -33,8 +31,10 @@ _NUMBER = r"^[-+](?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?$"
 _ESCAPE = "'"
 
 
-class Target:
-    """A table to write, in the format given by its name.
+def write_batches(
+    draft: Path, name: Path, batches: Iterable[Any], dialect: Dialect | None = None, *, keep_formulas: bool = False
+) -> int:
+    """Write a table, given as one or more batches of rows, and return its number of rows.
 
     Parameters
     ----------
@@ -42,48 +42,35 @@ class Target:
         The file to write to.
     name : Path
         The final name of the file, which determines the format.
+    batches : iterable of pyarrow.Table
+        The rows.
     dialect : Dialect
         The dialect of a CSV file: by default commas, decimal points and UTF-8; tabs if the name says so.
     keep_formulas : bool
         Leave text that a spreadsheet would execute unchanged. By default it is prefixed with an apostrophe, which marks
         text in spreadsheets.
     """
-
-    def __init__(self, draft: Path, name: Path, dialect: Dialect | None = None, *, keep_formulas: bool = False) -> None:
-        check_table_name(name)
-        self._draft, self._suffix = draft, name.suffix.lower()
-        self._dialect, self._keep_formulas = dialect or Dialect(), keep_formulas
-        self._writer: Any = None
-
-    def write(self, batch: Any) -> None:
-        """Append rows."""
-        if self._writer is None:
-            self._writer = self._open(batch.schema)
-        self._writer.write_table(batch)
-
-    def close(self) -> None:
-        """Finish the file."""
-        if self._writer is not None:
-            self._writer.close()
-
-    @property
-    def _delimiter(self) -> str:
-        """The delimiter of the input; a semicolon if the input was a sheet with decimal commas."""
-        return self._dialect.delimiter or (";" if self._dialect.decimal == "," else ",")
-
-    def _open(self, schema: Any) -> Any:
-        if self._suffix in _PARQUET_SUFFIXES:
-            return pq.ParquetWriter(self._draft, schema)
-        delimiter = "\t" if self._suffix in _TAB_SUFFIXES else self._delimiter
-        return _CsvWriter(self._draft, schema.names, delimiter, self._dialect, self._keep_formulas)
+    check_table_name(name)
+    coming = iter(batches)
+    first, n_rows, suffix = next(coming), 0, name.suffix.lower()
+    writer: Any
+    if suffix in _PARQUET_SUFFIXES:
+        writer = pq.ParquetWriter(draft, first.schema)
+    else:
+        delimiter = "\t" if suffix in _TAB_SUFFIXES else None
+        writer = _CsvWriter(draft, first.column_names, dialect or Dialect(), delimiter, keep_formulas)
+    with closing(writer):
+        for batch in chain([first], coming):
+            writer.write_table(batch)
+            n_rows += batch.num_rows
+    return n_rows
 
 
-def write_table(file: Path, table: Any, dialect: Dialect) -> None:
-    """Write a table in memory to a file, completely or not at all."""
+def write_table(file: Path, batches: Iterable[Any], dialect: Dialect) -> None:
+    """Write a table to a file, completely or not at all."""
     draft = Draft.beside(file)
     try:
-        with closing(Target(draft.path, file, dialect)) as target:
-            target.write(table)
+        write_batches(draft.path, file, batches, dialect)
         draft.publish()
     finally:
         draft.discard()
@@ -98,14 +85,18 @@ def check_table_name(name: Path) -> None:
 class _CsvWriter:
     """A CSV writer that quotes cells only in batches that need it."""
 
-    def __init__(self, path: Path, names: Sequence[str], delimiter: str, dialect: Dialect, keep_formulas: bool) -> None:
-        self._delimiter, self._dialect, self._keep_formulas = delimiter, dialect, keep_formulas
+    def __init__(
+        self, path: Path, names: Sequence[str], dialect: Dialect, delimiter: str | None, keep_formulas: bool
+    ) -> None:
+        self._dialect, self._keep_formulas = dialect, keep_formulas
+        # The delimiter of the input; a semicolon if the input was a sheet with decimal commas.
+        self._delimiter = delimiter or dialect.delimiter or (";" if dialect.decimal == "," else ",")
         # One encoder for the whole file, because some encodings start with a byte-order mark.
         self._encoder = codecs.getincrementalencoder(dialect.charset or UTF8)()
         self._file = path.open("wb")
         header = io.StringIO()
         cells = self._harmless(pa.array(names, pa.large_string())).to_pylist()
-        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(cells)
+        csv.writer(header, delimiter=self._delimiter, lineterminator="\n").writerow(cells)
         self._write(header.getvalue())
 
     def write_table(self, batch: Any) -> None:
@@ -160,57 +151,11 @@ class _CsvWriter:
             ) from error
 
 
-@dataclass(frozen=True)
-class AddedColumns:
-    """Names of the columns that a fit adds to a table.
-
-    Parameters
-    ----------
-    label : str, optional
-        Label column, which is the prefix of the names; None if the model was not fitted to a table.
-    """
-
-    label: str | None = None
-
-    @property
-    def predicted(self) -> str:
-        """Column of predicted classes."""
-        return self._named("predicted")
-
-    @property
-    def leaf(self) -> str:
-        """Column of leaves."""
-        return self._named("leaf")
-
-    @property
-    def completed(self) -> str:
-        """Column of labels, with predicted classes for unlabeled rows."""
-        return self._named("completed")
-
-    @property
-    def stability(self) -> str:
-        """Column with the share of equally good trees that agree on the row."""
-        return self._named("stability")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names, in the order in which a fit adds the columns."""
-        return self.completed, self.predicted, self.leaf, self.stability
-
-    def _named(self, content: str) -> str:
-        return f"{self.label}_{content}" if self.label else content
+ADDED = COMPLETED, PREDICTED, LEAF, STABILITY = "completed", "predicted", "leaf", "stability"
+"""Contents of the columns that a fit adds, in their order: the label, or the predicted class of an unlabeled row; the
+predicted class; the leaf; and the share of equally good trees that agree on the row."""
 
 
-def class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
-    """Make a column of class labels from their indices; 16 bits are enough for the classes of any tree."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int16)), pa.array(list(classes)))
-
-
-def leaf_column(leaves: IntArray) -> Any:
-    """Make a column of leaf ids; 16 bits are enough for the deepest tree."""
-    return pa.array(leaves.astype(np.int16))
-
-
-def number_column(numbers: FloatArray) -> Any:
-    """Make a column of numbers; NaN becomes a missing value."""
-    return pa.array(numbers, from_pandas=True)
+def added_name(content: str, label: str | None) -> str:
+    """Return the name of a column that a fit adds; ``label`` is None if the model was not fitted to a table."""
+    return f"{label}_{content}" if label else content

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.tables.columns import (
-    ID,
     ColumnUse,
     Content,
     are_row_numbers,
@@ -32,19 +31,6 @@ from s2oct.trees.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL
 from s2oct.wording import brief
 
 CATEGORICAL = (ONEHOT, ORDINAL)
-
-
-@dataclass(frozen=True)
-class Learned:
-    """The encoding learned from a table, and the use of each column."""
-
-    encoding: Encoding
-    uses: tuple[ColumnUse, ...]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Columns detected as ids."""
-        return tuple(use.name for use in self.uses if use.role == ID)
 
 
 @dataclass(frozen=True)
@@ -86,8 +72,12 @@ class Treatment:
                 f"Expected missing values to be filled with {' or '.join(IMPUTATIONS)}, got {self.impute!r}."
             )
 
-    def learn(self, table: Any, names: Sequence[str], dialect: Dialect, *, named: bool = False) -> Learned:
-        """Learn the encoding of the named columns of a table; refuse all unsuitable columns in one error.
+    def learn(
+        self, table: Any, names: Sequence[str], dialect: Dialect, *, named: bool = False
+    ) -> tuple[Encoding, tuple[ColumnUse, ...]]:
+        """Learn the encoding of the named columns of a table, and the use of each.
+
+        All unsuitable columns are refused in one error.
 
         Parameters
         ----------
@@ -103,19 +93,19 @@ class Treatment:
             strange = [name for name in given if name not in names]
             if strange:
                 raise InvalidProblem(f"Expected {what} columns among the features {list(names)}, got {strange[0]!r}.")
-        learned, problems = self.try_each(table, names, dialect, named=named)
+        encoding, uses, problems = self.try_each(table, names, dialect, named=named)
         refuse_all(problems)
-        if not learned.encoding.features:
+        if not encoding.features:
             raise InvalidProblem(
                 "Expected numbers or categories among the features, got only ids and columns with one value."
             )
-        refuse_same_features(learned.encoding)
-        return learned
+        refuse_same_features(encoding)
+        return encoding, uses
 
     def try_each(
         self, table: Any, names: Sequence[str], dialect: Dialect, *, named: bool = False
-    ) -> tuple[Learned, list[InvalidTable]]:
-        """Learn the encoding of the suitable columns, and describe the problems of the others.
+    ) -> tuple[Encoding, tuple[ColumnUse, ...], list[InvalidTable]]:
+        """Learn the encoding and the use of the suitable columns, and describe the problems of the others.
 
         The arguments are those of `learn`.
         """
@@ -130,7 +120,7 @@ class Treatment:
                 continue
             uses.append(use)
             columns += [] if column is None else [column]
-        return Learned(Encoding(tuple(columns)), tuple(uses)), problems
+        return Encoding(tuple(columns)), tuple(uses), problems
 
     def _column(self, cells: Any, name: str, dialect: Dialect, named: bool) -> tuple[Column | None, ColumnUse]:
         kind = self._kind(cells, name, dialect, named)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from s2oct.arrays import FloatArray
 from s2oct.problem.known import Known
 from s2oct.problem.totals import WHOLE, Estimate, EstimatedShare
-from s2oct.tables.columns import ColumnUse, encode_rows
+from s2oct.tables.columns import ColumnUse, detected_ids, encode_rows
 from s2oct.tables.encoding import Encoding, Features, Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.tables.source import Source
@@ -134,15 +134,15 @@ def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
     """Encode a table that has been read; refuse what `encode_table` refuses."""
     table.refuse_added_columns()
     table.refuse_unnamed_weights(request.treatment)
-    learned = table.learn(request.treatment)
-    uses = table.uses(learned)
+    encoding, of_features = table.learn(request.treatment)
+    uses = table.uses(of_features)
     # Only rows of weight 0, which the encoding ignores, can contain values unknown to it.
-    rows = encode_rows(table.cells, learned.encoding, request.source.dialect, unseen=Unseen())
-    learned.encoding.features_of(request.rule_columns)
+    rows = encode_rows(table.cells, encoding, request.source.dialect, unseen=Unseen())
+    encoding.features_of(request.rule_columns)
     table.refuse_too_many_classes()
     known = request.totals.known(table)
     _check_classes(known, request.parameters.get("depth"))
-    return EncodedTable(request, table.with_ids(learned.ids), learned.encoding, rows, uses, known)
+    return EncodedTable(request, table.with_ids(detected_ids(of_features)), encoding, rows, uses, known)
 
 
 def may_be_register(request: FitRequest) -> bool:

@@ -12,19 +12,16 @@ import pyarrow as pa
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import COLUMNS, Estimates
-from s2oct.estimators import S2OCTClassifier
+from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.fit.context import Listener
 from s2oct.stopping import Stop
 from s2oct.tables.columns import encode_rows, gaps_of, read_label_cells
 from s2oct.tables.csv_file import read_ahead
-from s2oct.tables.encoding import Encoding, Features, Unseen
+from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable
 from s2oct.tables.source import Source
-from s2oct.tables.target import AddedColumns, class_column, leaf_column, number_column
-from s2oct.trees.tree import ObliqueTree
+from s2oct.tables.target import COMPLETED, LEAF, PREDICTED, STABILITY, added_name
 from s2oct.workflow.encoded_table import EncodedTable
-
-# From a table in a file to a fitted tree, and from estimates to a table, for all front ends.
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,46 +47,28 @@ class FittedTable:
         """The table as read."""
         return self.encoded.table
 
-    @property
-    def encoding(self) -> Encoding:
-        """The mapping of its columns to features."""
-        return self.encoded.encoding
-
-    @property
-    def features(self) -> Features:
-        """The features of all rows."""
-        return self.encoded.features
-
-    @property
-    def totals(self) -> dict[Any, float]:
-        """Number of unlabeled rows of each class, or their weight, as used by the fit; the middle of bounds."""
-        counts = self.classifier.data_summary_.totals
-        return dict(zip(self.classifier.classes_.tolist(), counts, strict=True))
-
-    def completed(self) -> Any:
-        """Return the whole table that `completed_batches` yields."""
-        return pa.concat_tables(self.completed_batches())
-
-    def completed_batches(self) -> Iterator[Any]:
+    def completed(self) -> Iterator[Any]:
         """Yield the table in batches, with a label for every row, and its prediction, leaf and stability.
 
         For a register, stability is known only for the sample.
         """
-        if self.encoded.register is None:
+        register, encoding = self.encoded.register, self.encoded.encoding
+        if register is None:
             # Labels of weight 0 may belong to a class unknown to the tree.
             known, codes = np.unique(self.classifier.transduction_, return_inverse=True)
-            completed = class_column(codes, known.tolist())
-            yield self._with_classes(self.table.cells, self.encoded.rows, completed, self._stability())
+            yield self._with_classes(
+                self.table.cells, self.encoded.rows, _class_column(codes, known.tolist()), self._stability()
+            )
             return
-        first, source, positions = 0, self.table.source, self.encoded.register.positions
+        first, source, positions = 0, self.table.source, register.positions
         stability = np.full(len(positions), np.nan)
-        stability[~self.encoded.register.known.is_labeled] = self.classifier.stability_
+        stability[~register.known.is_labeled] = self.classifier.stability_
         for cells in read_ahead(source.batches(source.columns)):
-            rows = encode_rows(cells, self.encoding, source.dialect, first + 1, Unseen())
+            rows = encode_rows(cells, encoding, source.dialect, first + 1, Unseen())
             here = np.full(len(rows), np.nan)
             inside = (positions >= first) & (positions < first + len(rows))
             here[positions[inside] - first] = stability[inside]
-            completed = class_column(self._completed_codes(cells, rows), self.classifier.classes_.tolist())
+            completed = _class_column(self._completed_codes(cells, rows), self.classifier.classes_.tolist())
             yield self._with_classes(cells, rows, completed, here)
             first += len(rows)
 
@@ -103,13 +82,11 @@ class FittedTable:
         return codes
 
     def _with_classes(self, cells: Any, rows: FloatArray, completed: Any, stability: FloatArray) -> Any:
-        tree, classes = self.classifier.tree_, self.classifier.classes_.tolist()
-        names = AddedColumns(self.table.roles.label)
+        label = self.table.roles.label
         added = {
-            names.completed: completed,
-            names.predicted: class_column(tree.predict(rows), classes),
-            names.leaf: leaf_column(tree.apply(rows)),
-            names.stability: number_column(stability),
+            added_name(COMPLETED, label): completed,
+            **_predictions(self.classifier, label, rows),
+            added_name(STABILITY, label): pa.array(stability, from_pandas=True),  # NaN becomes a missing value
         }
         return pa.table({name: cells[name] for name in cells.column_names} | added)
 
@@ -156,59 +133,51 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
     return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))
 
 
-TEXTS = ("domain", "class", "by")
-"""Columns that are not numeric."""
+def predicted_batches(
+    classifier: S2OCTClassifier | OCTHClassifier,
+    label: str | None,
+    source: Source,
+    kept: Sequence[str],
+    unseen: Unseen,
+) -> Iterator[Any]:
+    """Predict a table of any size: yield the kept columns with class and leaf of each row, in batches in row order.
+
+    Levels and missing values that the fit did not see are counted in ``unseen``. ``label`` is the label column of the
+    fit, if it is known.
+    """
+    encoding, n_rows = classifier.encoding_, 0
+    for batch in read_ahead(source.batches(list(dict.fromkeys([*kept, *encoding.names])))):
+        rows = encode_rows(batch, encoding, source.dialect, n_rows + 1, unseen)
+        yield pa.table({name: batch[name] for name in kept} | _predictions(classifier, label, rows))
+        n_rows += len(rows)
+    if not n_rows:
+        raise InvalidProblem(f"Expected rows in {source.name!r}, got column names only.")
+
+
+def _predictions(classifier: S2OCTClassifier | OCTHClassifier, label: str | None, rows: FloatArray) -> dict[str, Any]:
+    """Return the columns of predicted classes and leaves."""
+    tree = classifier.tree_
+    leaf = tree.apply(rows)
+    codes = tree.leaf_classes[leaf - tree.topology.n_leaves]
+    return {
+        added_name(PREDICTED, label): _class_column(codes, classifier.classes_.tolist()),
+        added_name(LEAF, label): pa.array(leaf.astype(np.int16)),  # enough for the deepest tree
+    }
+
+
+def _class_column(codes: IntArray, classes: Sequence[Any]) -> Any:
+    """Make a column of class labels from their indices; 16 bits are enough for the classes of any tree."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int16)), pa.array(list(classes)))
 
 
 def estimates_table(estimates: Estimates) -> Any:
     """Return the estimates as an Arrow table, with missing values for unknown numbers."""
-    return pa.table({name: _column(name, [row[name] for row in estimates]) for name in COLUMNS})
-
-
-def _column(name: str, cells: list[Any]) -> Any:
-    return pa.array(cells) if name in TEXTS else number_column(np.array(cells, dtype=float))
-
-
-# Predictions for tables of any size, one batch of rows at a time.
-
-
-@dataclass(frozen=True, eq=False)
-class TablePredictor:
-    """A tree and the encoding of its tables.
-
-    Parameters
-    ----------
-    tree : ObliqueTree
-        The tree, in the units of the features.
-    classes : sequence
-        The class labels.
-    encoding : Encoding
-        How the columns of a table become features.
-    added : AddedColumns
-        Names of the columns for class and leaf.
-    """
-
-    tree: ObliqueTree
-    classes: Sequence[Any]
-    encoding: Encoding
-    added: AddedColumns
-
-    def batches(self, source: Source, kept: Sequence[str], unseen: Unseen) -> Iterator[Any]:
-        """Yield the kept columns of a table, with class and leaf of each row, in row order.
-
-        Levels and missing values that the fit did not see are counted in ``unseen``.
-        """
-        wanted = list(dict.fromkeys([*kept, *self.encoding.names]))
-        n_rows = 0
-        for batch in read_ahead(source.batches(wanted)):
-            rows = encode_rows(batch, self.encoding, source.dialect, n_rows + 1, unseen)
-            leaf = self.tree.apply(rows)
-            codes = self.tree.leaf_classes[leaf - self.tree.topology.n_leaves]
-            added = {
-                self.added.predicted: class_column(codes, self.classes),
-                self.added.leaf: leaf_column(leaf),
-            }
-            yield pa.table({name: batch[name] for name in kept} | added)
-            n_rows += len(rows)
-        if not n_rows:
-            raise InvalidProblem(f"Expected rows in {source.name!r}, got column names only.")
+    columns = {name: [row[name] for row in estimates] for name in COLUMNS}
+    return pa.table(
+        {
+            name: pa.array(cells)
+            if name in ("domain", "class", "by")
+            else pa.array(np.array(cells, dtype=float), from_pandas=True)
+            for name, cells in columns.items()
+        }
+    )

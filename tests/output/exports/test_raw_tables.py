@@ -60,7 +60,7 @@ def new_table(frame):
 @pytest.fixture(scope="module")
 def learned():
     table = arrow_table(fitted_table())
-    return Treatment().learn(table, table.column_names, IN_MEMORY).encoding
+    return Treatment().learn(table, table.column_names, IN_MEMORY)[0]
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from s2oct.estimators import OCTHClassifier, S2OCTClassifier
 from s2oct.output.exports.sql import tree_to_sql
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Encoding
-from s2oct.tables.target import AddedColumns
-from s2oct.workflow.fitted_table import FittedTable, TablePredictor
+from s2oct.tables.target import PREDICTED, added_name
+from s2oct.workflow.fitted_table import FittedTable
 
 TreeEstimator = S2OCTClassifier | OCTHClassifier
 
@@ -99,11 +99,6 @@ def fitted_model(fitted: FittedTable) -> Model:
     return Model(fitted.classifier, origin)
 
 
-def predictor_of(model: Model) -> TablePredictor:
-    """Make a predictor of tables from a model."""
-    return TablePredictor(model.estimator.tree_, model.classes, model.encoding, AddedColumns(model.origin.label))
-
-
 def query_of(model: Model, table: str, dialect: str) -> str:
     """Write the SQL query that predicts a database table, in the dialect of the database."""
     return tree_to_sql(
@@ -112,6 +107,6 @@ def query_of(model: Model, table: str, dialect: str) -> str:
         model.classes,
         encoding=model.encoding,
         table=table,
-        column=AddedColumns(model.origin.label).predicted,
+        column=added_name(PREDICTED, model.origin.label),
         dialect=dialect,
     )

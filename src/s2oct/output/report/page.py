@@ -57,7 +57,7 @@ def write_table_report(fitted: FittedTable, path: Path, *, command: str, data_na
     table = fitted.table
     return write_report(
         fitted.classifier,
-        fitted.features,
+        fitted.encoded.features,
         fitted.encoded.known,
         path,
         label=table.roles.label,
