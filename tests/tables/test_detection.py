@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.columns import Content, what_cells_are
+from s2oct.tables.columns import Content, content_of
 from s2oct.tables.dialect import Dialect, Transcoder, detect_decimal, detect_delimiter
 from s2oct.tables.treatment import Treatment
 from tests.messages import naming
@@ -33,7 +33,7 @@ NOT_TEXT = b"\x01\x02\xff"
 )
 @pytest.mark.parametrize("n_first", [4, 100])
 def test_the_bytes_say_the_character_encoding(content, usual, charset, n_first):
-    transcoder = Transcoder(usual=usual)
+    transcoder = Transcoder(default=usual)
     read = transcoder.utf8(content[:n_first]) + transcoder.utf8(content[n_first:]) + transcoder.utf8(b"", is_last=True)
     assert transcoder.charset == charset
     if content != NOT_TEXT:
@@ -55,8 +55,8 @@ def test_a_letter_at_the_end_of_a_part_waits_for_the_next(rest):
 
 
 def test_an_encoding_of_two_bytes_that_is_usual_is_not_taken_for_plain_text():
-    assert Transcoder(usual="utf-16").utf8(b"a,b\n") == b"a,b\n"
-    assert Transcoder(usual="utf-16-le").utf8("a,b\n".encode("utf-16-le")) == b"a,b\n"
+    assert Transcoder(default="utf-16").utf8(b"a,b\n") == b"a,b\n"
+    assert Transcoder(default="utf-16-le").utf8("a,b\n".encode("utf-16-le")) == b"a,b\n"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_usual_delimiter_wins_where_it_fits():
     ids=str,
 )
 def test_what_cells_are(cells, content):
-    assert what_cells_are(pa.chunked_array([pa.array(cells, pa.large_string())]), Dialect()) is content
+    assert content_of(pa.chunked_array([pa.array(cells, pa.large_string())]), Dialect()) is content
 
 
 def test_all_problem_columns_are_refused_together(table):

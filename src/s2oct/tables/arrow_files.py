@@ -15,24 +15,24 @@ from s2oct.problem.batches import BATCH_ROWS
 from s2oct.tables.formats import Format, OpenedFile, damage_reported
 
 
-def open_arrow(path: Path, called: str) -> OpenedFile:
+def open_arrow(path: Path, name: str) -> OpenedFile:
     """Open an Arrow file, also called a Feather file, in the file format or the stream format."""
 
     def blocks() -> Iterator[Any]:
-        with _arrow_reader(path, called) as (reader, batches):
+        with _arrow_reader(path, name) as (reader, batches):
             for batch in batches:
                 batch.validate()
                 yield pa.Table.from_batches([batch], reader.schema)
 
-    with _arrow_reader(path, called) as (reader, _):
+    with _arrow_reader(path, name) as (reader, _):
         return OpenedFile(list(reader.schema.names), blocks)
 
 
 @contextmanager
-def _arrow_reader(path: Path, called: str) -> Iterator[tuple[Any, Iterator[Any]]]:
+def _arrow_reader(path: Path, name: str) -> Iterator[tuple[Any, Iterator[Any]]]:
     """Open the file and yield its reader and its batches."""
     errors = (pa.ArrowException, OSError, ValueError)
-    with damage_reported(Format.ARROW, called, errors), pa.OSFile(str(path), "rb") as file:
+    with damage_reported(Format.ARROW, name, errors), pa.OSFile(str(path), "rb") as file:
         if file.read(6) == b"ARROW1":
             reader = pa.ipc.open_file(file)
             yield reader, map(reader.get_batch, range(reader.num_record_batches))
@@ -45,22 +45,22 @@ def _arrow_reader(path: Path, called: str) -> Iterator[tuple[Any, Iterator[Any]]
 _READ_BUFFER = 2**20
 
 
-def open_parquet(path: Path, called: str) -> OpenedFile:
+def open_parquet(path: Path, name: str) -> OpenedFile:
     """Open a Parquet file, whose columns and row groups can also be read separately, by `parquet_batches`."""
-    with damage_reported(Format.PARQUET, called, (pa.ArrowException, OSError)):
+    with damage_reported(Format.PARQUET, name, (pa.ArrowException, OSError)):
         file = pq.ParquetFile(path)
         names, facts = list(file.schema_arrow.names), file.metadata
         sizes = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
-    blocks = partial(parquet_batches, path, called, names, BATCH_ROWS)
+    blocks = partial(parquet_batches, path, name, names, BATCH_ROWS)
     return OpenedFile(names, blocks, n_rows=sum(sizes), row_groups=sizes)
 
 
 def parquet_batches(
-    path: Path, called: str, columns: Sequence[str], rows: int, group: int | None = None
+    path: Path, name: str, columns: Sequence[str], rows: int, group: int | None = None
 ) -> Iterator[Any]:
     """Yield columns of a Parquet file or of one of its row groups, at most ``rows`` rows at a time."""
     groups = None if group is None else [group]
-    with damage_reported(Format.PARQUET, called, (pa.ArrowException, OSError)):
+    with damage_reported(Format.PARQUET, name, (pa.ArrowException, OSError)):
         # A buffer keeps long row groups out of memory.
         file = pq.ParquetFile(path, buffer_size=_READ_BUFFER, pre_buffer=False)
         for batch in file.iter_batches(batch_size=rows, columns=list(columns), row_groups=groups):

@@ -231,7 +231,7 @@ _DATE = re.compile(
     r"|\d{1,2}:\d{2}(:\d{2})?",
     re.ASCII | re.IGNORECASE,
 )
-_NUMBER_OF_SOME_KIND = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
+_NUMBERLIKE = re.compile(r"[-+]?\W{0,2}\d[\d.,'\s_]*(e[-+]?\d+)?\s?\W{0,2}", re.IGNORECASE)
 _PLAIN = r"[$€£]?\d[\d.,']*\s?%?"
 _BAND = re.compile(rf"[<>≤≥]=?\s?{_PLAIN}|{_PLAIN}\s?([-+\u2013]|([-\u2013]|to)\s?{_PLAIN})")
 """A band such as ``65+``, ``<18`` or ``18-24`` is a level, although it has digits."""
@@ -249,7 +249,7 @@ class Content(Enum):
     OTHER = "neither numbers nor text"
 
 
-def what_cells_are(column: Any, dialect: Dialect) -> Content:
+def content_of(column: Any, dialect: Dialect) -> Content:
     """Determine the content of a column; a column of missing values counts as numeric.
 
     Text that looks like a number is a number only in files without types. Text that looks like a date is a date,
@@ -275,7 +275,7 @@ def what_cells_are(column: Any, dialect: Dialect) -> Content:
         return Content.BOOLEANS
     if not is_category and _share(_DATE, distinct) >= _NEARLY_ALL:
         return Content.DATES
-    if not is_typed_text and _share(_NUMBER_OF_SOME_KIND, distinct) >= 0.5 and not _are_bands(distinct):
+    if not is_typed_text and _share(_NUMBERLIKE, distinct) >= 0.5 and not _are_bands(distinct):
         return Content.MIXED
     differ = len(distinct) / len(known)
     return Content.NAMES if differ == 1 or (len(distinct) > _FEW and differ >= _NEARLY_ALL) else Content.WORDS
@@ -286,7 +286,7 @@ def is_temporal(kind: Any) -> bool:
     return bool(pa.types.is_temporal(kind))
 
 
-def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
+def first_nonnumeric(column: Any, dialect: Dialect) -> tuple[int, str] | None:
     """Find the first nonnumeric cell: its row, from 1, and its text; None if all cells are numbers."""
     texts = read_texts(column, dialect)
     if texts is None or read_numbers(column, dialect) is not None:
@@ -304,7 +304,7 @@ def odd_one_out(column: Any, dialect: Dialect) -> tuple[int, str] | None:
 def is_other_notation(text: str) -> bool:
     """Whether a text that is not a number in this notation is one in another."""
     plain = text.strip()
-    return _NUMBER_OF_SOME_KIND.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
+    return _NUMBERLIKE.fullmatch(plain) is not None and _BAND.fullmatch(plain) is None
 
 
 def _are_bands(texts: set[str]) -> bool:
@@ -327,7 +327,7 @@ _WEIGHT = re.compile(
     r"(^|[\W_\d])((hh|per|pers|person|fnl|[adfips])?(weights?|wts?|wgts?)|fpw|gewicht\w*|hochrechnung\w*|hrf|pond\w*"
     r"|poids|peso)([\W_\d]|$)|gewicht$|^w$"
 )
-_OF_BODIES = re.compile(r"(^|[\W_\d])(kgs?|lbs?|pounds?|grams?|body|birth)([\W_\d]|$)|k(ö|oe)rper|geburt")
+_BODY_WEIGHT = re.compile(r"(^|[\W_\d])(kgs?|lbs?|pounds?|grams?|body|birth)([\W_\d]|$)|k(ö|oe)rper|geburt")
 _ID = re.compile(
     r"(^|[\W_\d])(ids?|nrs?|no|num|nummer|number|key|index|row|person|case|record|lfd)([\W_\d]|$)|(id|nr)$"
 )
@@ -414,7 +414,7 @@ def are_row_numbers(name: str, numbers: FloatArray) -> bool:
 def looks_like_weight(name: str, known: FloatArray) -> bool:
     """Whether a numeric column has the name and the values of a survey weight; ``known`` contains no NaN."""
     plain = name.strip().lower()
-    return bool(_WEIGHT.search(plain) and not _OF_BODIES.search(plain) and (known >= 0).all() and known.any())
+    return bool(_WEIGHT.search(plain) and not _BODY_WEIGHT.search(plain) and (known >= 0).all() and known.any())
 
 
 def _levels(column: Column, values: Any) -> str:

@@ -53,30 +53,30 @@ class CsvFile:
     ----------
     path : Path
         The file.
-    called : str
+    name : str
         Its name in messages.
     head : bytes
         Its first bytes.
-    wanted : Dialect
+    given : Dialect
         The given part of its dialect.
-    usual : Dialect
+    default : Dialect
         Defaults for the rest of its dialect.
     limit : ReadingLimit, optional
         The largest table to read; no limit by default.
     """
 
     def __init__(
-        self, path: Path, called: str, head: bytes, wanted: Dialect, usual: Dialect, limit: ReadingLimit | None = None
+        self, path: Path, name: str, head: bytes, given: Dialect, default: Dialect, limit: ReadingLimit | None = None
     ) -> None:
-        self.path, self.called, self.limit = path, called, limit
-        self._head, self._wanted, self._usual = head, wanted, usual
-        self._charset = wanted.charset
+        self.path, self._name, self.limit = path, name, limit
+        self._head, self._given, self._default = head, given, default
+        self._charset = given.charset
         self._is_certain = False
 
     @property
     def dialect(self) -> Dialect:
         """The dialect without the decimal sign; the encoding is certain once all bytes have been read."""
-        return replace(self._wanted, delimiter=self._look.delimiter, charset=self._charset)
+        return replace(self._given, delimiter=self._look.delimiter, charset=self._charset)
 
     @property
     def header(self) -> list[str]:
@@ -95,7 +95,7 @@ class CsvFile:
         except pa.ArrowException as error:
             raise self._unreadable(str(error), len(names)) from error
         if last is not None and last.num_rows and str(last[names[-1]][-1]).endswith(("\n", "\r")):
-            raise InvalidProblem(f"Expected a closing quote in {self.called!r}, got a cell that runs to the end.")
+            raise InvalidProblem(f"Expected a closing quote in {self._name!r}, got a cell that runs to the end.")
 
     def parts(self) -> Iterator[bytes]:
         """Yield all bytes of the file, decompressed, in parts; the first part is as long as the detected beginning."""
@@ -108,7 +108,7 @@ class CsvFile:
 
     def utf8(self) -> Generator[bytes]:
         """Yield all bytes of the file as UTF-8; the encoding is detected on the fly."""
-        transcoder = Transcoder(self._charset if self._is_certain else self._wanted.charset, self._usual.charset)
+        transcoder = Transcoder(self._charset if self._is_certain else self._given.charset, self._default.charset)
         for part in self.parts():
             yield transcoder.utf8(part)
             self._charset = transcoder.charset
@@ -123,17 +123,17 @@ class CsvFile:
     @cached_property
     def _look(self) -> _Look:
         """Inspect the beginning of the file, up to the end of the header."""
-        size, delimiter = LOOK, self._wanted.delimiter
+        size, delimiter = LOOK, self._given.delimiter
         while True:
             text, is_whole = self._beginning(size)
-            delimiter = delimiter or detect_delimiter(text, self._usual.delimiter)
+            delimiter = delimiter or detect_delimiter(text, self._default.delimiter)
             table = text.lstrip("\n")
             lines = io.StringIO(table)
             try:
                 names = next(csv.reader(lines, delimiter=delimiter), [])
             except csv.Error as error:
                 raise InvalidProblem(
-                    f"A column name in the first line of {self.called!r} has more than {count(csv.field_size_limit())} "
+                    f"A column name in the first line of {self._name!r} has more than {count(csv.field_size_limit())} "
                     "characters: is a closing quote missing?"
                 ) from error
             if is_whole or lines.read(1):
@@ -142,13 +142,13 @@ class CsvFile:
                 raise self._too_long("The header")
             size *= 2
         if not any(names):
-            raise InvalidProblem(f"Expected column names in the first line of {self.called!r}, got nothing.")
+            raise InvalidProblem(f"Expected column names in the first line of {self._name!r}, got nothing.")
         return _Look(delimiter, len(text) - len(table), named_columns(names))
 
     def _beginning(self, size: int) -> tuple[str, bool]:
         """Return the first characters, with line feeds as line ends, and whether they are the whole file."""
         data, is_whole = self._first_bytes(size)
-        transcoder = Transcoder(self._wanted.charset, self._usual.charset)
+        transcoder = Transcoder(self._given.charset, self._default.charset)
         try:
             utf8 = transcoder.utf8(data[:LOOK], is_whole and len(data) <= LOOK)
             utf8 += transcoder.utf8(data[LOOK:], is_whole) if len(data) > LOOK else b""
@@ -157,7 +157,7 @@ class CsvFile:
         except UnicodeError as error:
             raise self._wrong_charset() from error
         if "\0" in text:
-            raise InvalidProblem(f"Expected text in {self.called!r}, got a file with zero bytes.")
+            raise InvalidProblem(f"Expected text in {self._name!r}, got a file with zero bytes.")
         return text.replace("\r\n", "\n").replace("\r", "\n"), is_whole
 
     def _first_bytes(self, size: int) -> tuple[bytes, bool]:
@@ -202,25 +202,23 @@ class CsvFile:
         if found:
             line, width = found.groups()
             where = f"in row {int(line) - 1}" if line else "in another row"
-            return InvalidProblem(f"Expected rows of {n_columns} cells in {self.called!r}, got {width} {where}.")
+            return InvalidProblem(f"Expected rows of {n_columns} cells in {self._name!r}, got {width} {where}.")
         return InvalidProblem(
-            f"The rows of {self.called!r} cannot be cut into {n_columns} cells each: check its delimiter and quotes."
+            f"The rows of {self._name!r} cannot be cut into {n_columns} cells each: check its delimiter and quotes."
         )
 
     def _too_long(self, what: str) -> InvalidProblem:
-        return InvalidProblem(
-            f"{what} of {self.called!r} has more than {_BLOCK >> 20} MiB: is a closing quote missing?"
-        )
+        return InvalidProblem(f"{what} of {self._name!r} has more than {_BLOCK >> 20} MiB: is a closing quote missing?")
 
     def _wrong_charset(self) -> InvalidTable:
         charset = Dialect(charset=self._charset).charset_name
         return InvalidTable(
-            f"Expected text in the encoding {charset} in {self.called!r}, got bytes that it does not allow",
+            f"Expected text in the encoding {charset} in {self._name!r}, got bytes that it does not allow",
             Remedy.OTHER_CHARSET,
         )
 
     def _damaged_gzip(self) -> InvalidProblem:
-        return InvalidProblem(f"Expected a complete gzip file in {self.called!r}, got other or damaged bytes.")
+        return InvalidProblem(f"Expected a complete gzip file in {self._name!r}, got other or damaged bytes.")
 
 
 class _Utf8Stream:
@@ -230,17 +228,17 @@ class _Utf8Stream:
 
     def __init__(self, file: CsvFile) -> None:
         self._parts = file.utf8()
-        self._waiting = b""
+        self._buffered = b""
 
     def read(self, size: int) -> bytes:
         """Return the next bytes."""
-        found = [self._waiting]
-        n_bytes = len(self._waiting)
+        found = [self._buffered]
+        n_bytes = len(self._buffered)
         while n_bytes < size and (part := next(self._parts, None)) is not None:
             found.append(part)
             n_bytes += len(part)
         whole = b"".join(found)
-        self._waiting = whole[size:]
+        self._buffered = whole[size:]
         return whole[:size]
 
     def close(self) -> None:

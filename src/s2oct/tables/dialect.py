@@ -116,14 +116,14 @@ class Transcoder:
     """Converts the bytes of a file to UTF-8 and detects their character encoding.
 
     A byte-order mark decides. Without one, the first bytes that are not ASCII decide: if they are valid UTF-8, so is
-    the file; otherwise it has the ``usual`` encoding or, by default, the one-byte encoding of western Europe. UTF-8 and
-    bytes that are not text are passed on unchanged; the reader checks them.
+    the file; otherwise it has the ``default`` encoding or, without one, the one-byte encoding of western Europe. UTF-8
+    and bytes that are not text are passed on unchanged; the reader checks them.
 
     Parameters
     ----------
     charset : str, optional
         The character encoding, if known.
-    usual : str, optional
+    default : str, optional
         The default character encoding of such files.
 
     Attributes
@@ -132,62 +132,62 @@ class Transcoder:
         The character encoding detected so far.
     """
 
-    def __init__(self, charset: str | None = None, usual: str | None = None) -> None:
-        self.charset = charset or usual or UTF8
-        self._usual = usual
+    def __init__(self, charset: str | None = None, default: str | None = None) -> None:
+        self.charset = charset or default or UTF8
+        self._default = default
         self._is_text = True
-        self._kept = b""
-        self._turn = self._begin if charset is None else _turning(charset)
+        self._pending = b""
+        self._convert = self._begin if charset is None else _converter(charset)
 
     def utf8(self, part: bytes, is_last: bool = False) -> bytes:
         """Convert the next part of the file to UTF-8."""
-        return self._turn(part, is_last)
+        return self._convert(part, is_last)
 
     def _begin(self, part: bytes, is_last: bool) -> bytes:
         marked = [charset for mark, charset in _MARKS if part.startswith(mark)]
         if marked:
-            return self._settle(marked[0], part, is_last)
+            return self._switch(marked[0], part, is_last)
         if len(" ".encode(self.charset).removeprefix(codecs.BOM_UTF8)) > 1:
             # Zero bytes between letters are the only sign of a multibyte encoding.
             if b"\0" in part:
-                return self._settle(self.charset, part, is_last)
-            self.charset, self._usual = UTF8, None
-        self._turn = self._decide
+                return self._switch(self.charset, part, is_last)
+            self.charset, self._default = UTF8, None
+        self._convert = self._decide
         return self._decide(part, is_last)
 
     def _decide(self, part: bytes, is_last: bool) -> bytes:
-        part, self._kept = self._kept + part, b""
+        part, self._pending = self._pending + part, b""
         self._is_text = self._is_text and not part.translate(None, _NOT_CONTROL)
         if part.isascii():
             return part
         try:
             _, n_read = codecs.utf_8_decode(part, "strict", is_last)
         except UnicodeDecodeError:
-            if self._usual is not None and codecs.lookup(self._usual).name not in (UTF8, UTF8_MARKED):
-                return self._settle(self._usual, part, is_last)
+            if self._default is not None and codecs.lookup(self._default).name not in (UTF8, UTF8_MARKED):
+                return self._switch(self._default, part, is_last)
             if not self._is_text:
-                return self._settle(UTF8, part, is_last)
-            self.charset, self._turn = "latin-1", self._western
+                return self._switch(UTF8, part, is_last)
+            self.charset, self._convert = "latin-1", self._western
             return self._western(part, is_last)
         if part[:n_read].isascii():
             # The last byte may start a character in UTF-8, or be a complete one in another encoding.
-            self._kept = part[n_read:]
+            self._pending = part[n_read:]
             return part[:n_read]
-        return self._settle(UTF8, part, is_last)
+        return self._switch(UTF8, part, is_last)
 
-    def _settle(self, charset: str, part: bytes, is_last: bool) -> bytes:
-        self.charset, self._turn = charset, _turning(charset)
-        return self._turn(part, is_last)
+    def _switch(self, charset: str, part: bytes, is_last: bool) -> bytes:
+        self.charset, self._convert = charset, _converter(charset)
+        return self._convert(part, is_last)
 
     def _western(self, part: bytes, is_last: bool) -> bytes:
         if part.translate(None, _POSSIBLE_IN_WINDOWS) or (part.translate(None, _NOT_CONTROL) and not part.isascii()):
-            return self._settle(UTF8, part, is_last)
+            return self._switch(UTF8, part, is_last)
         if part.translate(None, _POSSIBLE_IN_LATIN):
             self.charset = "cp1252"
         return part.decode(self.charset).encode()
 
 
-def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
+def _converter(charset: str) -> Callable[[bytes, bool], bytes]:
     """Return a function that converts parts in a known encoding to UTF-8."""
     codec = codecs.lookup(charset).name
     if codec in (UTF8, UTF8_MARKED):
@@ -196,20 +196,20 @@ def _turning(charset: str) -> Callable[[bytes, bool], bytes]:
     return lambda part, is_last: decoder.decode(part, is_last).encode()
 
 
-def detect_delimiter(opening: str, usual: str | None = None) -> str:
+def detect_delimiter(opening: str, default: str | None = None) -> str:
     """Detect the delimiter that splits each of the first lines into the same number of cells, and into the most cells.
 
-    The ``usual`` delimiter has priority if it splits all lines into the same number of cells.
+    The ``default`` delimiter has priority if it splits all lines into the same number of cells.
     """
     lines = opening.splitlines()[:20]
     best, most = ",", 0.0
-    for delimiter in dict.fromkeys([*filter(None, [usual]), *_DELIMITERS]):
+    for delimiter in dict.fromkeys([*filter(None, [default]), *_DELIMITERS]):
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
         # The last line may be truncated.
         is_regular = len(set(widths[:-1] or widths)) == 1
         if widths and widths[0] > 1 and (widths[0] if is_regular else 0.5) > most:
             best, most = delimiter, widths[0] if is_regular else 1
-            if delimiter == usual and is_regular:
+            if delimiter == default and is_regular:
                 break
     return best
 

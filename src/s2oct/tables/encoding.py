@@ -104,7 +104,7 @@ FALSE, TRUE = "False", "True"
 
 _WHOLE = re.compile(r"-?\d{1,15}", re.ASCII)
 
-_STRANGE, _GAP = -1, -2
+_UNKNOWN, _GAP = -1, -2
 """Placeholders for the position of a level not seen in the fit, and of a missing value."""
 
 
@@ -289,18 +289,18 @@ class Column:
     ) -> tuple[IntArray, BoolArray]:
         """Return the positions of the categories with missing values filled, and a mask of missing values."""
         index: dict[Any, int] = {**self.readings, None: _GAP}
-        found = np.array([index.get(value, _STRANGE) for value in values], dtype=np.int64)
-        strange: dict[str, list[int]] = {}
-        for row in np.flatnonzero(found == _STRANGE).tolist():
+        found = np.array([index.get(value, _UNKNOWN) for value in values], dtype=np.int64)
+        unknown: dict[str, list[int]] = {}
+        for row in np.flatnonzero(found == _UNKNOWN).tolist():
             if self.is_gap(values[row]):
                 found[row] = _GAP
             elif not self.joins:
-                strange.setdefault(str(values[row]), []).append(row + first_row)
-        for value, rows in strange.items():
+                unknown.setdefault(str(values[row]), []).append(row + first_row)
+        for value, rows in unknown.items():
             unseen.add(self.name, value, rows)
         gaps: BoolArray = found == _GAP
         self._count_gaps(gaps, unseen, first_row)
-        return np.where(gaps, self.fill_position, np.where(found == _STRANGE, self.rest_position, found)), gaps
+        return np.where(gaps, self.fill_position, np.where(found == _UNKNOWN, self.rest_position, found)), gaps
 
     def _count_gaps(self, gaps: BoolArray, unseen: Unseen, first_row: int) -> None:
         """Count missing values as unseen if the fit had none."""
@@ -349,10 +349,10 @@ class Encoding:
     def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names of the features of these columns."""
         wanted = set(names)
-        strange = sorted(wanted - set(self.names))
-        if strange:
-            close = difflib.get_close_matches(strange[0], self.names) or list(self.names[:20])
-            raise InvalidProblem(f"Expected rules to use feature columns such as {close}, got {strange[0]!r}.")
+        unknown = sorted(wanted - set(self.names))
+        if unknown:
+            close = difflib.get_close_matches(unknown[0], self.names) or list(self.names[:20])
+            raise InvalidProblem(f"Expected rules to use feature columns such as {close}, got {unknown[0]!r}.")
         return tuple(feature for column in self.columns if column.name in wanted for feature in column.features)
 
     @property

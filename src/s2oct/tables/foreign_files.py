@@ -28,24 +28,24 @@ _DIMENSION = re.compile(rb"<dimension\s+ref\s*=\s*[\"'](?:[A-Z]+\d+:)?([A-Z]+)(\
 _FILLED_CELL = re.compile(rb"<c\s[^>]*?\br\s*=\s*[\"']([A-Z]+)(\d+)[\"'][^>]*(?<!/)>")
 
 
-def open_excel(path: Path, called: str, sheet: str | None, limit: ReadingLimit | None) -> OpenedFile:
+def open_excel(path: Path, name: str, sheet: str | None, limit: ReadingLimit | None) -> OpenedFile:
     """Read a sheet of an Excel file, by default the first, with column names in its first row."""
     calamine = reader_of(Format.EXCEL)
     errors = (calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError)
-    with damage_reported(Format.EXCEL, called, errors):
-        _refuse_wide_sheets(path, called, limit)
+    with damage_reported(Format.EXCEL, name, errors):
+        _refuse_wide_sheets(path, name, limit)
         with calamine.CalamineWorkbook.from_path(path) as book:
             sheets: list[str] = book.sheet_names
             if sheet is None and sheets:
                 sheet = sheets[0]
             if sheet not in sheets:
-                raise InvalidProblem(f"Expected one of the sheets {sheets} of {called!r}, got {sheet!r}.")
+                raise InvalidProblem(f"Expected one of the sheets {sheets} of {name!r}, got {sheet!r}.")
             # Empty cells and errors are empty text.
             rows: list[list[Any]] = book.get_sheet_by_name(sheet).to_python()
     while rows and not any(cell != "" for cell in rows[-1]):
         rows.pop()
     if not rows:
-        raise InvalidProblem(f"Expected a table in the sheet {sheet!r} of {called!r}, got an empty sheet.")
+        raise InvalidProblem(f"Expected a table in the sheet {sheet!r} of {name!r}, got an empty sheet.")
     # Empty columns at the right are ignored.
     width = max((i + 1 for row in rows for i, cell in enumerate(row) if cell != ""), default=0)
     names = named_columns([_text(cell) for cell in rows[0][:width]])
@@ -54,7 +54,7 @@ def open_excel(path: Path, called: str, sheet: str | None, limit: ReadingLimit |
     return OpenedFile(names, lambda: iter([table]), n_rows=table.num_rows, sheets=tuple(sheets))
 
 
-def _refuse_wide_sheets(path: Path, called: str, limit: ReadingLimit | None) -> None:
+def _refuse_wide_sheets(path: Path, name: str, limit: ReadingLimit | None) -> None:
     """Refuse sheets with cells far apart and sheets beyond a limit, before memory is allocated for them.
 
     Without a limit, a small declared size is trusted. A huge one is checked, because it may count cells that only
@@ -67,10 +67,10 @@ def _refuse_wide_sheets(path: Path, called: str, limit: ReadingLimit | None) -> 
         for entry in entries:
             if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
                 with archive.open(entry) as file:
-                    _refuse_wide_sheet(file, called, limit)
+                    _refuse_wide_sheet(file, name, limit)
 
 
-def _refuse_wide_sheet(file: Any, called: str, limit: ReadingLimit | None) -> None:
+def _refuse_wide_sheet(file: Any, name: str, limit: ReadingLimit | None) -> None:
     part = file.read(_LOOK)
     declared = _DIMENSION.search(part)
     if limit is None and (declared is None or int(declared[2]) * _column_number(declared[1]) <= _MOST_CELLS):
@@ -85,7 +85,7 @@ def _refuse_wide_sheet(file: Any, called: str, limit: ReadingLimit | None) -> No
         limit.refuse_cells(n_rows * n_columns)
     if n_rows * n_columns > _MOST_CELLS:
         raise InvalidProblem(
-            f"The cells of {called!r} reach to row {n_rows:,} and column {n_columns:,}: delete cells far from the "
+            f"The cells of {name!r} reach to row {n_rows:,} and column {n_columns:,}: delete cells far from the "
             "table, or save it as CSV."
         )
 
@@ -133,7 +133,7 @@ _ROWS = 2**18
 """Number of rows read at a time: Python's numbers need four times the memory of Arrow's."""
 
 
-def open_statistics(path: Path, called: str, kind: Format, limit: ReadingLimit | None) -> OpenedFile:
+def open_statistics(path: Path, name: str, kind: Format, limit: ReadingLimit | None) -> OpenedFile:
     """Open a file of SPSS, Stata or SAS.
 
     If all values of a column have labels, the column becomes categorical, in the order of the codes; the categories are
@@ -145,12 +145,12 @@ def open_statistics(path: Path, called: str, kind: Format, limit: ReadingLimit |
     errors = (reader.ReadstatError, reader.PyreadstatError, ValueError, OverflowError, UnicodeError)
     read: Callable[..., Any] = partial(_statistics_function(path, kind), path, output_format="dict")
     known_missing = {} if kind is Format.SAS else {"user_missing": True}
-    with damage_reported(kind, called, errors):
+    with damage_reported(kind, name, errors):
         _, facts = read(metadataonly=True, **known_missing)
 
     @cache
     def table() -> Any:
-        with damage_reported(kind, called, errors):
+        with damage_reported(kind, name, errors):
             columns = _statistics_columns(read, facts, limit)
         labeled = [_with_labels(name, column, facts) for name, column in columns.items()]
         return pa.Table.from_arrays(labeled, names=list(columns))

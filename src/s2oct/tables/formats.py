@@ -64,7 +64,7 @@ _SIGNATURES = (
 )
 
 
-def format_of(path: Path, head: bytes, called: str) -> Format:
+def format_of(path: Path, head: bytes, name: str) -> Format:
     """Detect the format of a file from its content or, without a signature, from its name; the default is CSV.
 
     Unsupported formats of other programs are refused with advice on how to convert them.
@@ -75,7 +75,7 @@ def format_of(path: Path, head: bytes, called: str) -> Format:
         The file.
     head : bytes
         Its first 128 bytes, or all of them if it is shorter.
-    called : str
+    name : str
         Its name in messages.
     """
     for signature, found in _SIGNATURES:
@@ -83,7 +83,7 @@ def format_of(path: Path, head: bytes, called: str) -> Format:
             return found
     if head.startswith(_ZIP) and b"xl/" in _tail(path):
         return Format.EXCEL
-    _refuse_others(head, called)
+    _refuse_others(head, name)
     suffix = path.suffix.lower()
     return next((found for found, suffixes in SUFFIXES.items() if suffix in suffixes), Format.CSV)
 
@@ -94,20 +94,20 @@ def _tail(path: Path) -> bytes:
         return file.read(_TAIL)
 
 
-def _refuse_others(head: bytes, called: str) -> None:
+def _refuse_others(head: bytes, name: str) -> None:
     if head.startswith(_OLD_EXCEL):
         raise InvalidProblem(
-            f"{called!r} is an Excel file that is in the old format (.xls) or needs a password: in Excel, save it "
+            f"{name!r} is an Excel file that is in the old format (.xls) or needs a password: in Excel, save it "
             "without a password with File > Save As as “Excel Workbook (.xlsx)” or “CSV UTF-8”."
         )
     if head.startswith(_ZIP) and head[30:].startswith(_OPEN_DOCUMENT):
         raise InvalidProblem(
-            f"{called!r} is an OpenDocument spreadsheet, which s2oct cannot read: in LibreOffice, save it with "
+            f"{name!r} is an OpenDocument spreadsheet, which s2oct cannot read: in LibreOffice, save it with "
             "File > Save As as “Text CSV” or as “Excel 2007-365 (.xlsx)”."
         )
     if head.startswith(_ZIP):
         raise InvalidProblem(
-            f"{called!r} is a zip archive, which s2oct cannot read: unpack it, and use the table inside."
+            f"{name!r} is a zip archive, which s2oct cannot read: unpack it, and use the table inside."
         )
 
 
@@ -163,20 +163,20 @@ def reader_of(kind: Format) -> Any:
 
 
 @contextmanager
-def damage_reported(kind: Format, called: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+def damage_reported(kind: Format, name: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
     """Replace a library's error about a damaged file by one sentence; operating system errors pass through."""
     try:
         yield
     except MemoryError as error:
         raise InvalidProblem(
-            f"The {kind.value} file {called!r} asks for more memory than there is: it is too large or damaged."
+            f"The {kind.value} file {name!r} asks for more memory than there is: it is too large or damaged."
         ) from error
     except errors as error:
         if isinstance(error, InvalidProblem) or (isinstance(error, OSError) and error.errno is not None):
             raise
         article = "an" if kind in (Format.ARROW, Format.EXCEL, Format.SPSS) else "a"
         raise InvalidProblem(
-            f"The {kind.value} file {called!r} is damaged, or is not {article} {kind.value} file."
+            f"The {kind.value} file {name!r} is damaged, or is not {article} {kind.value} file."
         ) from error
 
 

@@ -26,9 +26,9 @@ from s2oct.tables.columns import (
     WEIGHT,
     ColumnUse,
     as_values,
+    first_nonnumeric,
     is_text,
     looks_like_weight,
-    odd_one_out,
     read_label_cells,
     read_numbers,
     read_texts,
@@ -96,13 +96,13 @@ def weights_of_rows(column: Any, name: str, dialect: Dialect) -> FloatArray:
 def weights_of_part(column: Any, name: str, dialect: Dialect) -> FloatArray:
     """Read a nonnegative weight for each row of a part of a table."""
     weights = _numbers(column, name, dialect)
-    strange = ~np.isfinite(weights) | (weights < 0)
-    if strange.any():
-        row = int(np.argmax(strange))
+    invalid = ~np.isfinite(weights) | (weights < 0)
+    if invalid.any():
+        row = int(np.argmax(invalid))
         got = "none" if np.isnan(weights[row]) else f"{weights[row]:g}"
         raise InvalidProblem(
             f"Expected a weight of at least 0 for every row in column {name!r}, got {got} in row {row + 1}, and "
-            f"{plural(int(strange.sum()), 'such row')} in all."
+            f"{plural(int(invalid.sum()), 'such row')} in all."
         )
     return weights
 
@@ -115,7 +115,7 @@ def replicate_weights_of_rows(table: Any, columns: Sequence[str], dialect: Diale
 def _numbers(column: Any, name: str, dialect: Dialect) -> FloatArray:
     numbers = read_numbers(column, dialect)
     if numbers is None:
-        odd = odd_one_out(column, dialect)
+        odd = first_nonnumeric(column, dialect)
         got = f"{column.type} values" if odd is None else f"{odd[1][:50]!r} in row {odd[0]}"
         raise InvalidProblem(f"Expected weights in column {name!r}, got {got}.")
     return numbers

@@ -35,9 +35,9 @@ class Source:
     ----------
     path : Path
         The file, in any format of `Format`; the format is detected from the content.
-    wanted : Dialect
+    given : Dialect
         The dialect, as far as the user gave it.
-    usual : Dialect
+    default : Dialect
         Defaults for the rest of the dialect, for instance from the table of a model's fit.
     limit : ReadingLimit, optional
         The largest table to read; no limit by default.
@@ -48,8 +48,8 @@ class Source:
     """
 
     path: Path
-    wanted: Dialect = field(default_factory=Dialect)
-    usual: Dialect = field(default_factory=Dialect)
+    given: Dialect = field(default_factory=Dialect)
+    default: Dialect = field(default_factory=Dialect)
     limit: ReadingLimit | None = None
     sheet: str | None = None
     called: str | None = None
@@ -170,7 +170,7 @@ class Source:
     def _csv(self) -> CsvFile | None:
         if self.format is not Format.CSV:
             return None
-        return CsvFile(self.path, self.name, self._head, self._wanted, self.usual, self.limit)
+        return CsvFile(self.path, self.name, self._head, self._given, self.default, self.limit)
 
     @cached_property
     def _file(self) -> OpenedFile:
@@ -185,21 +185,21 @@ class Source:
         return open_statistics(self.path, self.name, self.format, self.limit)
 
     @property
-    def _wanted(self) -> Dialect:
+    def _given(self) -> Dialect:
         """The given dialect with marks of missing values; typed files need no default marks."""
         if self.format.is_typed:
-            return replace(self.wanted, missing=("", *self.wanted.missing))
-        usual = () if self.usual.typed else self.usual.missing
-        return replace(self.wanted, missing=self.wanted.missing or usual)
+            return replace(self.given, missing=("", *self.given.missing))
+        default = () if self.default.typed else self.default.missing
+        return replace(self.given, missing=self.given.missing or default)
 
     @property
     def _written(self) -> Dialect:
         """The dialect without the decimal sign."""
-        return self._wanted if self._csv is None else self._csv.dialect
+        return self._given if self._csv is None else self._csv.dialect
 
     @cached_property
     def _decimal(self) -> str:
-        known = self.wanted.decimal or (None if self.usual.typed else self.usual.decimal)
+        known = self.given.decimal or (None if self.default.typed else self.default.decimal)
         if known is not None or self.format.is_typed:
             return known or "."
         blocks = self._first_blocks(_SAMPLED_ROWS)

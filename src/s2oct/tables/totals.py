@@ -114,7 +114,7 @@ _INTERVAL = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?", re.ASCII)
 _ESTIMATE = re.compile(rf"({_NUMBER})\s*(?:±|\+-|\+/-)\s*({_NUMBER})", re.ASCII)
 _POINT = re.compile(f"({_NUMBER})", re.ASCII)
 _CODE = re.compile(r"0\d")
-"""The beginning of a code such as 01, which is no number."""
+"""The beginning of a code such as 01, which is not a number."""
 
 Amount = tuple[Any, bool | None]
 """A total for the fit, and whether it is written as a share, with a percent sign; None if the fit estimates it.
@@ -197,9 +197,9 @@ def _class(name: str, labels: Sequence[Any]) -> Any:
     known = {str(label): label for label in labels if label is not None}
     if name in known:
         return known[name]
-    alike = [label for text, label in known.items() if text.strip() == name.strip()]
-    if len(alike) == 1:  # some programs pad cells with blanks
-        return alike[0]
+    matching = [label for text, label in known.items() if text.strip() == name.strip()]
+    if len(matching) == 1:  # some programs pad cells with blanks
+        return matching[0]
     kinds = {type(label) for label in known.values()}
     if kinds == {int} and re.fullmatch(r"-?\d{1,18}", name):
         return int(name)

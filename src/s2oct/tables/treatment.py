@@ -16,14 +16,14 @@ from s2oct.tables.columns import (
     are_row_numbers,
     as_values,
     category_texts,
+    content_of,
     declared_order,
+    first_nonnumeric,
     id_use,
     is_other_notation,
     is_text,
-    odd_one_out,
     read_cells,
     use_of,
-    what_cells_are,
 )
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import IMPUTATIONS, MEDIAN, Column, Encoding, Unseen, learn_column, refuse_same_features
@@ -90,9 +90,9 @@ class Treatment:
             Whether the user named these columns, so that none of them is an id.
         """
         for what, given in (("categorical", self.kinds), ("ordered", self.orders)):
-            strange = [name for name in given if name not in names]
-            if strange:
-                raise InvalidProblem(f"Expected {what} columns among the features {list(names)}, got {strange[0]!r}.")
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise InvalidProblem(f"Expected {what} columns among the features {list(names)}, got {unknown[0]!r}.")
         encoding, uses, problems = self.try_each(table, names, dialect, named=named)
         refuse_all(problems)
         if not encoding.features:
@@ -142,7 +142,7 @@ class Treatment:
         """Return the kind of a column; None for an id."""
         if name in self.orders:
             return ORDINAL
-        content = what_cells_are(cells, dialect)
+        content = content_of(cells, dialect)
         if content is Content.BOOLEANS and self.kinds.get(name) != ORDINAL:
             return BOOLEAN
         if name in self.kinds:
@@ -176,7 +176,7 @@ def _not_a_feature(cells: Any, name: str, content: Content, dialect: Dialect) ->
             Remedy.KEEP_AS_ID,
             column=name,
         )
-    odd = odd_one_out(cells, dialect)
+    odd = first_nonnumeric(cells, dialect)
     if odd is None:
         return InvalidTable(
             f"Expected numbers in column {name!r}, got {cells.type} values", Remedy.LEAVE_OUT, column=name
@@ -193,7 +193,7 @@ def _not_a_feature(cells: Any, name: str, content: Content, dialect: Dialect) ->
 
 def _first(cells: Any, dialect: Dialect) -> str:
     """Return the type of a column or, if it is text, its first cell."""
-    odd = odd_one_out(cells, dialect)
+    odd = first_nonnumeric(cells, dialect)
     return f"{cells.type} values" if odd is None else f"{odd[1]!r} in row {odd[0]}"
 
 
@@ -235,19 +235,19 @@ def read_categorical_features(given: Any, names: Sequence[str]) -> tuple[str, ..
             )
         return tuple(name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen)
     if kinds == {int}:
-        strange = [place for place in chosen if not 0 <= place < len(names)]
-        if strange:
+        unknown = [place for place in chosen if not 0 <= place < len(names)]
+        if unknown:
             raise InvalidProblem(
                 f"Expected categorical_features between 0 and {len(names) - 1}, the positions of the columns, got "
-                f"{strange[0]}."
+                f"{unknown[0]}."
             )
         return tuple(names[place] for place in chosen)
     if kinds != {str}:
         raise _of_other_kind(given)
-    strange = [name for name in chosen if name not in names]
-    if strange:
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
         raise InvalidProblem(
-            f"Expected categorical_features among the columns {brief(list(names))}, got {strange[0]!r}."
+            f"Expected categorical_features among the columns {brief(list(names))}, got {unknown[0]!r}."
         )
     return tuple(map(str, chosen))
 

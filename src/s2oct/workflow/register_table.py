@@ -243,7 +243,7 @@ class Learning:
             groups,
             pa.concat_tables([self.labeled, other.labeled]),
             self.look.sampled(pa.concat_tables([self.sampled, other.sampled])),
-            shown.take(pa.array(self.look.telling(shown))),
+            shown.take(pa.array(self.look.examples(shown))),
         )
 
 
@@ -283,7 +283,7 @@ class LookAtRows:
             {key: np.array([number, weight]) for key, (number, weight, _) in self.grouped(cells).items()},
             rows.take(pa.array(np.flatnonzero(~unlabeled & counts))),
             self.sampled(rows.take(pa.array(np.flatnonzero(unlabeled & counts)))),
-            rows.take(pa.array(self.telling(cells))),
+            rows.take(pa.array(self.examples(cells))),
         )
 
     def sampled(self, rows: Any) -> Any:
@@ -293,11 +293,11 @@ class LookAtRows:
         keys = row_keys(self.seed, _positions(rows))
         return rows.take(pa.array(np.sort(np.argpartition(keys, self.most - 1)[: self.most])))
 
-    def telling(self, cells: Any) -> IntArray:
+    def examples(self, cells: Any) -> IntArray:
         """Return the first row with each text, with a missing or infinite value, and of each group."""
         found = {first for _, _, first in self.grouped(cells).values()}
         for name in self.columns:
-            found.update(_telling_cells(cells[name], self.dialect))
+            found.update(_example_rows(cells[name], self.dialect))
         return np.array(sorted(found), dtype=np.int64)
 
     def grouped(self, cells: Any) -> dict[tuple[Any, ...], tuple[int, float, int]]:
@@ -319,12 +319,12 @@ class LookAtRows:
         return found
 
 
-def _telling_cells(column: Any, dialect: Dialect) -> list[int]:
+def _example_rows(column: Any, dialect: Dialect) -> list[int]:
     has_levels = pa.types.is_dictionary(column.type) or (dialect.typed and is_text(column.type))
     numbers = None if has_levels else read_numbers(column, dialect)
     if numbers is not None:
-        strange = [np.isnan(numbers), np.isinf(numbers)]
-        return [int(np.argmax(is_so)) for is_so in strange if is_so.any()]
+        nonfinite = [np.isnan(numbers), np.isinf(numbers)]
+        return [int(np.argmax(is_so)) for is_so in nonfinite if is_so.any()]
     texts = read_texts(column, dialect) if has_levels or is_text(column.type) else None
     if texts is None:
         # For columns with neither numbers nor text, the first cell is enough.
