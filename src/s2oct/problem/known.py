@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray, object_array
 from s2oct.errors import (
     EstimatedTotalsWarning,
     InvalidProblem,
@@ -103,7 +103,7 @@ class Known:
         counted, labels = counted_rows(weights), given
         if counted is not None and weights is not None:
             labels, weights = given.of_rows(counted, named), weights[counted]
-            domains = tuple((name, cells[counted]) for name, cells in domains)
+            domains = tuple((name, values[counted]) for name, values in domains)
         nothing = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         return cls(labels, nothing, weights, domains, counted=counted, given=None if counted is None else given)
 
@@ -293,7 +293,7 @@ class Known:
             labels=Labels(self.classes[classes], place[self.labels.codes[rows]]),
             targets=self.targets.arranged(rank[rows[~self.is_labeled[rows]]], classes),
             weights=None if self.weights is None else self.weights[rows],
-            domains=tuple((name, cells[rows]) for name, cells in self.domains),
+            domains=tuple((name, values[rows]) for name, values in self.domains),
             counted=None,
             given=None,
         )
@@ -312,10 +312,8 @@ class Known:
 
     def _grown(self, margin: Margin, values: ObjectArray, held: IntArray) -> Margin:
         """A margin with the held-out rows among its unlabeled ones."""
-        new = [value for value in dict.fromkeys(values[held].tolist()) if value not in margin.domains.tolist()]
-        domains = np.array([*margin.domains.tolist(), None], dtype=object)[:-1]
-        domains = np.concatenate([domains, np.array([*new, None], dtype=object)[:-1]])
-        place = {domain: code for code, domain in enumerate(domains.tolist())}
+        domains = list(dict.fromkeys([*margin.domains.tolist(), *values[held].tolist()]))
+        place = {domain: code for code, domain in enumerate(domains)}
         here = np.array([place[value] for value in values[held].tolist()], dtype=np.int64)
         of_classes = np.zeros((len(domains), len(self.classes)))
         np.add.at(of_classes, (here, self.labels.codes[held]), self.sizes[held])
@@ -324,16 +322,17 @@ class Known:
         is_hidden = n_held <= _HIDDEN * (n_others + n_held)
         least = np.where(is_hidden, of_classes, 0.0)
         most = np.where(is_hidden, of_classes, of_classes.sum(axis=1, keepdims=True))
-        known = np.where(is_hidden, of_classes, np.nan)
-        of_rows = np.full(len(values), UNLABELED, dtype=np.int64)
-        of_rows[~self.is_labeled], of_rows[held] = margin.codes, here
-        low, high, value, se = (
-            np.vstack([part, np.zeros((len(new), part.shape[1]))])
-            for part in (margin.low, margin.high, margin.value, margin.se)
-        )
-        codes = of_rows[of_rows != UNLABELED]
+        codes = np.full(len(values), UNLABELED, dtype=np.int64)
+        codes[~self.is_labeled], codes[held] = margin.codes, here
+        new = np.zeros((len(domains) - margin.n_domains, len(self.classes)))
+        grown = margin.mapped(lambda part: np.vstack([part, new]))
         return replace(
-            margin, domains=domains, codes=codes, low=low + least, high=high + most, value=value + known, se=se
+            grown,
+            domains=object_array(domains),
+            codes=codes[codes != UNLABELED],
+            low=grown.low + least,
+            high=grown.high + most,
+            value=grown.value + np.where(is_hidden, of_classes, np.nan),
         )
 
 
@@ -430,12 +429,11 @@ def read_weights(given: Any, n_rows: int, name: str = "sample_weight") -> FloatA
     if weights.shape != (n_rows,):
         got = plural(len(weights), "weight") if weights.ndim == 1 else f"{name} of shape {weights.shape}"
         raise InvalidProblem(f"Expected {name} with one weight per row, got {got} for {plural(n_rows, 'row')}.")
-    strange = ~np.isfinite(weights) | (weights < 0)
-    if strange.any():
-        first = int(np.flatnonzero(strange)[0])
+    invalid = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if len(invalid):
         raise InvalidProblem(
-            f"Expected weights that are finite numbers of at least 0, got {weights[first]} in row {first} "
-            f"and {plural(int(strange.sum()), 'such weight')} in all."
+            f"Weights must be finite and at least 0, but row {invalid[0]} has {weights[invalid[0]]}; "
+            f"{plural(len(invalid), 'weight')} in all {'is' if len(invalid) == 1 else 'are'} invalid."
         )
     heaviest = int(np.argmax(weights)) if n_rows else 0
     if n_rows and weights[heaviest] and not _LIGHTEST <= weights[heaviest] <= _HEAVIEST:
@@ -465,7 +463,7 @@ def read_domains(domains: Any, X: Any, n_rows: int) -> Domains:
         return ()
     margins = tuple(_margin(name, given, X, n_rows) for name, given in _parts(domains, X, n_rows))
     if not margins:
-        raise InvalidProblem(f"Expected domains with at least one margin, got {brief(domains)}.")
+        raise InvalidProblem(f"Domains must have at least one margin, got {brief(domains)}.")
     return margins
 
 
@@ -507,30 +505,25 @@ def names_of_columns(X: Any) -> list[Any]:
 
 
 def _margin(name: str, given: Any, X: Any, n_rows: int) -> tuple[str, ObjectArray]:
-    values = _column(given, X) if isinstance(given, str) else given
-    cells = _cells(values)
+    found = _as_list(_column(given, X) if isinstance(given, str) else given)
     of_margin = f" of {brief(name)}" if name else ""
-    if len(cells) != n_rows:
-        raise InvalidProblem(f"Expected one domain{of_margin} per row, got {len(cells)} domains for {n_rows} rows.")
-    array = np.empty(n_rows, dtype=object)
-    for row, cell in enumerate(cells):
-        if type(cell).__hash__ is None or isinstance(cell, (tuple, Mapping)):
+    if len(found) != n_rows:
+        raise InvalidProblem(f"Expected one domain{of_margin} per row, got {len(found)} domains for {n_rows} rows.")
+    for row, domain in enumerate(found):
+        if type(domain).__hash__ is None or isinstance(domain, (tuple, Mapping)):
             raise InvalidProblem(
-                f"Expected domains{of_margin} that are text or numbers, got {brief(cell)} in row {row}."
+                f"Expected domains{of_margin} that are text or numbers, got {brief(domain)} in row {row}."
             )
-        array[row] = None if marks_missing(cell) else cell
-    return name, array
+    return name, object_array([None if marks_missing(domain) else domain for domain in found])
 
 
 def _column(name: str, X: Any) -> Any:
     known = names_of_columns(X)
     if not known:
-        raise InvalidProblem(
-            f"Expected domains to be one value per row, because X has no column names, got {brief(name)}."
-        )
+        raise InvalidProblem(f"X has no column names, so domains must be one value per row, got {brief(name)}.")
     if name not in known:
         meant = columns_meant(name, [str(column) for column in known])
-        raise InvalidProblem(f"Expected domains to be a column of X, got {brief(name)}; {meant}.")
+        raise InvalidProblem(f"X has no column {brief(name)} for domains; {meant}.")
     return X[name]
 
 
@@ -541,23 +534,23 @@ def columns_meant(name: str, known: Sequence[str]) -> str:
     return f"close names are {close}" if close else f"its columns are {[*known[:10], *(['...'] if known[10:] else [])]}"
 
 
-def _cells(values: Any) -> list[Any]:
-    """The domains of all rows as Python objects."""
+def _as_list(values: Any) -> list[Any]:
+    """The values of all rows as Python objects."""
     if isinstance(values, np.ma.MaskedArray):
         values = values.astype(object)
     for method in ("to_list", "to_pylist", "tolist"):
         if hasattr(values, method):
-            cells = getattr(values, method)()
+            found = getattr(values, method)()
             break
     else:
         if isinstance(values, (bytes, Mapping)) or not hasattr(values, "__iter__"):
             raise InvalidProblem(
                 f"Expected domains to be one value per row or a column name of X, got {brief(values)}."
             )
-        cells = list(values)
-    if not isinstance(cells, list) or any(isinstance(cell, list) for cell in cells):
+        found = list(values)
+    if not isinstance(found, list) or any(isinstance(value, list) for value in found):
         raise InvalidProblem("Expected domains with one value per row, got something of another shape.")
-    return [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+    return [value.item() if isinstance(value, np.generic) else value for value in found]
 
 
 def read_known(
@@ -599,8 +592,8 @@ def _refuse_labels_in(X: Any, y: Any) -> None:
     name = getattr(y, "name", None)
     if name is None or name not in names_of_columns(X):
         return
-    pairs = zip(_cells(X[name]), _cells(y), strict=True)
-    if all(not marks_missing(cell) and cell == label for cell, label in pairs if not marks_missing(label)):
+    pairs = zip(_as_list(X[name]), _as_list(y), strict=True)
+    if all(not marks_missing(value) and value == label for value, label in pairs if not marks_missing(label)):
         raise InvalidProblem(f"Column {name!r} of X has the labels: drop it from X.")
 
 
@@ -699,12 +692,11 @@ def read_replicate_weights(
     names, table = _table(given, X, len(codes))
     is_labeled = codes != UNLABELED
     labeled = table[is_labeled]
-    strange = ~np.isfinite(labeled) | (labeled < 0)
-    if strange.any():
-        row, column = (int(place[0]) for place in np.nonzero(strange))
+    invalid = np.argwhere(~np.isfinite(labeled) | (labeled < 0)).tolist()
+    for row, column in invalid[:1]:
         raise InvalidProblem(
-            f"Expected replicate weights of labeled rows that are finite numbers of at least 0, got "
-            f"{labeled[row, column]} in row {int(np.flatnonzero(is_labeled)[row])} of {names[column]}."
+            f"Replicate weights of labeled rows must be finite and at least 0, but row "
+            f"{int(np.flatnonzero(is_labeled)[row])} has {labeled[row, column]} in {names[column]}."
         )
     for k, label in enumerate(classes.tolist()):
         empty = np.flatnonzero(~labeled[codes[is_labeled] == k].any(axis=0))

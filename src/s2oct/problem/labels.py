@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, IntArray, ObjectArray, object_array
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.trees.topology import MAX_DEPTH
 from s2oct.wording import brief
@@ -161,9 +161,7 @@ def _plain(label: Any) -> Any:
 def _objects(rows: list[Any]) -> ObjectArray:
     if any(isinstance(row, (list, tuple, np.ndarray)) for row in rows):
         raise InvalidProblem("Expected y to be one-dimensional, got nested sequences.")
-    values = np.empty(len(rows), dtype=object)
-    values[:] = rows
-    return values
+    return object_array(rows)
 
 
 def _tighten(values: ObjectArray) -> ObjectArray:

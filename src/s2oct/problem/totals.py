@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray, object_array
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
 from s2oct.problem.labels import Labels, distinct_values, marks_missing, read_labels, refuse_unusable_classes
 from s2oct.problem.targets import Margin, Targets
@@ -78,9 +78,9 @@ class Estimate:
     def __post_init__(self) -> None:
         for name, number in (("value", self.value), ("standard error", self.se)):
             if isinstance(number, bool) or not isinstance(number, numbers.Real) or not math.isfinite(_float(number)):
-                raise InvalidProblem(f"Expected the {name} of an estimate to be a finite number, got {brief(number)}.")
+                raise InvalidProblem(f"The {name} of an estimate must be a finite number, got {brief(number)}.")
         if self.se < 0:
-            raise InvalidProblem(f"Expected the standard error of an estimate to be at least 0, got {brief(self.se)}.")
+            raise InvalidProblem(f"The standard error of an estimate must be at least 0, got {brief(self.se)}.")
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -271,7 +271,7 @@ def _refuse_misnamed(labels: Labels, named: list[Any], name: str) -> None:
         if is_other and not hint and label in classes:
             hint = f" If {brief(label)} is another class, name the total of a labeled class, too."
         if twin != label or is_other or (len(labeled) > 1 and hint):
-            raise InvalidProblem(f"Expected {name} of the classes {labeled}, got {brief(label)}.{hint}")
+            raise InvalidProblem(f"The {name} name the class {brief(label)}, but the classes are {labeled}.{hint}")
 
 
 def _similar_class(label: Any, unnamed: list[Any]) -> str:
@@ -380,10 +380,8 @@ def _margin(
         totals[:, k] = domain.count(entries)
     # If every row is labeled, all domains stay: a margin needs at least one.
     kept = has_unlabeled if has_unlabeled.any() else np.ones(len(given), dtype=bool)
-    domains = np.empty(len(division.domains), dtype=object)
-    domains[:] = division.domains
     codes = (np.cumsum(kept) - 1)[division.codes[is_unlabeled]]
-    return Margin(division.name, domains[kept], codes.astype(np.int64), *totals[:, kept])
+    return Margin(division.name, object_array(division.domains)[kept], codes.astype(np.int64), *totals[:, kept])
 
 
 def _matched(cells: Cells, division: Division, name: str, has_unlabeled: BoolArray) -> list[dict[Any, Any]]:
@@ -412,7 +410,7 @@ def _matched(cells: Cells, division: Division, name: str, has_unlabeled: BoolArr
     if unnamed:
         more = len(unnamed) - _MOST_NAMED
         which = f"{', '.join(unnamed[:_MOST_NAMED])} and {more} more" if more > 0 else listed(unnamed)
-        raise InvalidProblem(f"Expected {name} for every domain of the unlabeled rows, got none for {which}.")
+        raise InvalidProblem(f"There are no {name} for {which}: every domain of unlabeled rows needs them.")
     return entries
 
 
@@ -931,7 +929,7 @@ class _FormReader:
     def _refuse_odd_keys(self, keys: Sequence[Any], kind: str) -> None:
         for key in keys:
             if marks_missing(key) or type(key).__hash__ is None:
-                raise InvalidProblem(f"Expected a {kind} in each row of the table of {self.name}, got {brief(key)}.")
+                raise InvalidProblem(f"Every row of the table of {self.name} needs a {kind}, but one has {brief(key)}.")
 
 
 def _table_of(given: Any) -> _Table | None:
