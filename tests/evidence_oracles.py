@@ -12,7 +12,7 @@ from s2oct.evidence.evidence import LEVEL_PRICE, Evidence, EvidenceSpec
 from s2oct.evidence.exact import ExactSearch, Found, SearchParams
 from s2oct.problem.targets import Targets
 from s2oct.stopping import Deadline
-from s2oct.trees.features import GAP, ONEHOT, Feature
+from s2oct.trees.features import MISSING_INDICATOR, ONEHOT, Feature
 from s2oct.trees.topology import Topology
 
 ENDLESS = Deadline(np.inf)
@@ -35,7 +35,7 @@ class Column:
             ]
         if self.gaps is None:
             return [Feature(self.name, self.name)]
-        gap = Feature(f"{self.name}=missing", self.name, kind=GAP, level="missing")
+        gap = Feature(f"{self.name}=missing", self.name, kind=MISSING_INDICATOR, level="missing")
         return [Feature(self.name, self.name, fill=float(self.values[self.gaps][0])), gap]
 
     def matrix(self) -> np.ndarray:

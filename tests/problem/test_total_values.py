@@ -147,6 +147,7 @@ REFUSED = {
     "bounds in percent": ({"a": (0, 34)}, S, ("'a'", "(0, 34)", 100)),
     "estimates in percent": ({"a": Estimate(34, 2)}, S, ("'a'", 100)),
     "percentages of few rows": ({"a": 34, "b": 66}, {}, ("'b'", 66, 100)),
+    "equal percentages": ({"a": 50, "b": 25, "c": 25}, {}, ("'a'", 50, 100)),
     "negative share": ({"a": -0.1}, S, ("'a'", 0, 1, "-0.1")),
     "shares below 1": ({"a": 0.3, "b": 0.3, "c": 0.3}, S, (1, "0.9")),
     "shares above 1": ({"a": 0.6, "b": 0.6}, S, (1, "1.2")),

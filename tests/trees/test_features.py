@@ -13,7 +13,7 @@ from s2oct import ObliqueTree, Topology
 from s2oct.export import tree_to_dot
 from s2oct.tables.encoding import Column
 from s2oct.trees.explanation import explain_row
-from s2oct.trees.features import BOOLEAN, GAP, ONEHOT, ORDINAL, Feature, renamed
+from s2oct.trees.features import BOOLEAN, MISSING_INDICATOR, ONEHOT, ORDINAL, Feature, renamed
 from s2oct.trees.rounding import TreeSize, pruned, remarks, rule_lines, rule_text
 from s2oct.trees.rules import n_terms
 from tests.output.exports.rule_readers import follow_words, holds_in_words
@@ -31,9 +31,9 @@ OWNER_WITH_GAPS = tuple(
 EDUCATION = (Feature("education", "education", ORDINAL, levels=SCHOOL),)
 EDUCATION_WITH_GAPS = (
     Feature("education", "education", ORDINAL, levels=SCHOOL, fill=1.0),
-    Feature("education=missing", "education", GAP, level="missing"),
+    Feature("education=missing", "education", MISSING_INDICATOR, level="missing"),
 )
-AGE = (Feature("age", "age", fill=41.0), Feature("age=missing", "age", GAP, level="missing"))
+AGE = (Feature("age", "age", fill=41.0), Feature("age=missing", "age", MISSING_INDICATOR, level="missing"))
 INCOME = (Feature("income", "income"),)
 FEATURES = (*AGE, *REGION, *OWNER_WITH_GAPS, *EDUCATION_WITH_GAPS, *INCOME)
 LEVELS = {

@@ -185,7 +185,7 @@ def _is_missing(values: ObjectArray) -> BoolArray:
 
 
 def marks_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, NA or NaT."""
+    """Whether a value is missing: None, NaN, NA or NaT."""
     # NA and NaT of pandas are recognised by name, so pandas need not be imported.
     return (
         value is None

@@ -50,8 +50,8 @@ def group_sums(group: IntArray, values: FloatArray) -> FloatArray:
 def group_means(group: IntArray, values: FloatArray, multiplicities: FloatArray) -> FloatArray:
     """The mean of each column of values over each group, rows counted with their multiplicity."""
     sizes = group_sums(group, multiplicities)
-    counted = (multiplicities[:, None] * values).T
-    return np.column_stack([group_sums(group, column) / sizes for column in counted])
+    weighted = multiplicities[:, None] * values
+    return np.column_stack([group_sums(group, column) / sizes for column in weighted.T])
 
 
 def feature_matrix(X: Any) -> FloatArray:

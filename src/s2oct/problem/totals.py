@@ -644,13 +644,12 @@ class _Domain:
 
     def _refuse_percentages(self, given: Mapping[Any, Any]) -> None:
         """Refuse numbers that add up to 100 where there are fewer rows."""
-        found = {
-            _float(total): label for label, total in given.items() if is_number(total) and math.isfinite(_float(total))
-        }
-        if not self._as_shares and len(found) > 1 and abs(sum(found) - 100) < 0.5 and self.rows < 99:
-            raise InvalidTable(
-                f"{self._expected(found[max(found)])}, got {_number_text(max(found))}", Remedy.SAY_PERCENTAGES
-            )
+        found = [(_float(total), label) for label, total in given.items() if is_number(total)]
+        finite = [(number, label) for number, label in found if math.isfinite(number)]
+        if self._as_shares or self.rows >= 99 or len(finite) < 2 or abs(sum(n for n, _ in finite) - 100) >= 0.5:
+            return
+        number, label = max(finite, key=lambda pair: pair[0])
+        raise InvalidTable(f"{self._expected(label)}, got {_number_text(number)}", Remedy.SAY_PERCENTAGES)
 
 
 def _look_like_shares(totals: Iterable[Any]) -> bool:

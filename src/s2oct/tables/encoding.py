@@ -19,7 +19,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
 from s2oct.tables.dialect import MISSING as MARKS
-from s2oct.trees.features import BOOLEAN, GAP, MISSING, NUMBER, ONEHOT, ORDINAL, Feature
+from s2oct.trees.features import BOOLEAN, MISSING, MISSING_INDICATOR, NUMBER, ONEHOT, ORDINAL, Feature
 from s2oct.wording import amount, listed, plural
 
 _MOST_NAMED = 3
@@ -195,7 +195,7 @@ class Column:
                 high=math.inf if self.high is None else self.high,
                 is_whole=self.whole,
             )
-            gaps = (Feature(name, self.name, GAP, level=self.missing) for name in self.features[1:])
+            gaps = (Feature(name, self.name, MISSING_INDICATOR, level=self.missing) for name in self.features[1:])
             return (measured, *gaps)
         rest = self.word(str(self.rest))
         return tuple(

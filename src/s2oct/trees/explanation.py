@@ -13,7 +13,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.trees.features import BOOLEAN, ONEHOT, ORDINAL, Feature, FeatureColumn, as_level
 from s2oct.trees.rounding import Split, few_digits, pruned
-from s2oct.trees.rules import GAPS, ORDERED, SUM, THRESHOLD, SplitRule, plain_number
+from s2oct.trees.rules import MISSING_ONLY, ORDERED, SUM, THRESHOLD, SplitRule, plain_number
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import alternatives, printable
 
@@ -83,7 +83,7 @@ def explain_row(
     row: FloatArray,
     features: Sequence[Feature | str],
     classes: Sequence[Any],
-    cells: Mapping[str, str | None] | None = None,
+    entries: Mapping[str, str | None] | None = None,
 ) -> Explanation:
     """Explain the class of one row.
 
@@ -97,8 +97,8 @@ def explain_row(
         All features; a plain name denotes a numeric feature.
     classes : sequence
         The class labels, in the order of their indices.
-    cells : mapping of str to str or None, optional
-        The cells of the row by column, None for a missing value. They are mentioned if they differ from the features:
+    entries : mapping of str to str or None, optional
+        The entries of the row by column, None for a missing value. They are mentioned if they differ from the features:
         if a missing value was filled, or a level is unknown.
 
     Returns
@@ -111,7 +111,7 @@ def explain_row(
     part, steps = pruned(tree), []
     while isinstance(part, Split):
         rule = SplitRule.of(tree, part.node, features)
-        visit = _Visit(rule, values, cells or {}, not right[part.node - 1])
+        visit = _Visit(rule, values, entries or {}, not right[part.node - 1])
         sentence = f"{visit.finding()}. It would change {visit.change()}."
         steps.append(Step(part.node, rule.text(), visit.total, visit.holds, sentence))
         part = part.left if visit.holds else part.right
@@ -120,11 +120,11 @@ def explain_row(
 
 @dataclass(frozen=True)
 class _Visit:
-    """A row at a split: the values of its features, its cells by column, and whether the rule of the split holds."""
+    """A row at a split: the values of its features, its entries by column, and whether the rule of the split holds."""
 
     rule: SplitRule
     values: list[float]
-    cells: Mapping[str, str | None]
+    entries: Mapping[str, str | None]
     holds: bool
 
     @property
@@ -164,13 +164,13 @@ class _Visit:
         return FeatureColumn.of(self.rule.features, j)
 
     def _is(self, j: int, shown: str) -> str:
-        """Say what the row has in a feature's column: ``shown``, and the cell if it differs."""
+        """Say what the row has in a feature's column: ``shown``, and the entry if it differs."""
         feature, column = self.rule.features[j], self._column(j)
-        cell = self.cells.get(feature.column, "")
-        if cell is None and shown != column.missing:
+        entry = self.entries.get(feature.column, "")
+        if entry is None and shown != column.missing:
             shown = f"missing and counts as {shown}"
-        elif cell and feature.kind in (ONEHOT, ORDINAL) and cell != column.level(self.values):
-            shown = f"{as_level(cell)} and counts as {shown}"
+        elif entry and feature.kind in (ONEHOT, ORDINAL) and entry != column.level(self.values):
+            shown = f"{as_level(entry)} and counts as {shown}"
         return f"{printable(feature.column)} is {shown}"
 
     def _value_of(self, j: int) -> str:
@@ -224,7 +224,7 @@ class _Visit:
         """Say which levels would change the side of a rule about one column."""
         column, missing = printable(self.rule.columns[0]), self.rule.missing
         others = [level for level, is_left in self.rule.sides.items() if is_left != self.holds]
-        if self.rule.kind == GAPS:
+        if self.rule.kind == MISSING_ONLY:
             return f"if {column} were {'not ' if self._is_missing else ''}{missing}"
         if not others:
             return f"with no other {column}"

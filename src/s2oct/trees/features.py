@@ -13,7 +13,7 @@ from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.wording import printable
 
-NUMBER, BOOLEAN, ONEHOT, ORDINAL, GAP = "number", "boolean", "onehot", "ordinal", "gap"
+NUMBER, BOOLEAN, ONEHOT, ORDINAL, MISSING_INDICATOR = "number", "boolean", "onehot", "ordinal", "gap"
 
 MISSING = "missing"
 """Name of the level of missing values, unless a column has a level of that name."""
@@ -30,7 +30,7 @@ class Feature:
     column : str
         The column of the table.
     kind : {"number", "boolean", "onehot", "ordinal", "gap"}
-        A gap is the indicator of missing values of a numeric or ordered column.
+        A feature of kind "gap" indicates missing values of a numeric or ordered column.
     level : str or None
         The level whose rows have 1, while others have 0; ``true`` for a boolean. None for numbers and ordered columns.
     rest : str or None
@@ -138,8 +138,8 @@ class FeatureColumn:
         """The level of missing values; None if the column had none in the fit."""
         if self.measured is None:
             return next(iter(self.features.values())).missing
-        gaps = [feature.level for feature in self.features.values() if feature.kind == GAP]
-        return None if self.features[self.measured].fill is None else (gaps or [MISSING])[0]
+        named = [feature.level for feature in self.features.values() if feature.kind == MISSING_INDICATOR]
+        return None if self.features[self.measured].fill is None else (named or [MISSING])[0]
 
     @cached_property
     def settings(self) -> dict[str, dict[int, float]]:

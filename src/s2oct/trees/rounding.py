@@ -296,7 +296,7 @@ class _Sides:
         self.lowest: FloatArray = rows.min(axis=0)
         self.highest: FloatArray = rows.max(axis=0)
 
-    def gap(self, values: FloatArray) -> tuple[float, float] | None:
+    def separation(self, values: FloatArray) -> tuple[float, float] | None:
         """Return the largest value on the left and the smallest on the right, if they are finite and in this order."""
         low, high = float(values[: self.n_left].max()), float(values[self.n_left :].min())
         return (low, high) if -math.inf < low < high < math.inf else None
@@ -304,14 +304,14 @@ class _Sides:
     def without_noise(self, omega: FloatArray) -> FloatArray:
         """Set coefficients to 0, those with the least influence first, while some offset separates the sides.
 
-        The values are updated feature by feature. A gap no wider than the possible rounding error does not count.
+        The values are updated feature by feature. A separation within the possible rounding error does not count.
         """
         kept, values = omega.copy(), self._values(omega)
         used, inexact = np.flatnonzero(omega), self._inexact(omega)
         for j in used[np.argsort(self._influence(omega)[used], kind="stable")][:-1]:
             values -= omega[j] * self.rows[:, j]
-            gap = self.gap(values)
-            if gap is None or not gap[1] - gap[0] > inexact:
+            separation = self.separation(values)
+            if separation is None or not separation[1] - separation[0] > inexact:
                 break
             kept[j] = 0.0
         return kept
@@ -321,8 +321,8 @@ class _Sides:
 
         The unit is the coefficient of the most influential number, so that levels are expressed in its units.
 
-        A gap that may be a rounding error of sums is used only if there is no other. It does not exist in exact
-        arithmetic, and its offset needs all digits of a float.
+        A separation that may be a rounding error of sums is used only if there is no other. It does not exist in
+        exact arithmetic, and its offset needs all digits of a float.
         """
         used = np.flatnonzero(omega)
         is_number = ~np.isin(self.rows[:, used], (0.0, 1.0)).all(axis=0)
@@ -332,17 +332,17 @@ class _Sides:
         for digits in range(1, _EXACT + 1):
             short = np.zeros_like(omega)
             short[used] = [float(f"{c / unit:.{digits - 1}e}") for c in omega[used]]
-            gap = self.gap(self._values(short))
-            if gap is None:
+            separation = self.separation(self._values(short))
+            if separation is None:
                 continue
-            clear = gap[0], gap[1] - self._inexact(short)
+            clear = separation[0], separation[1] - self._inexact(short)
             if clear[0] < clear[1]:
                 return self._with_offset(short, clear)
-            narrow = narrow or (short, gap)
+            narrow = narrow or (short, separation)
         return None if narrow is None else self._with_offset(*narrow)
 
-    def _with_offset(self, omega: FloatArray, gap: tuple[float, float]) -> Hyperplane | None:
-        found = omega, shortest_between(*gap)
+    def _with_offset(self, omega: FloatArray, separation: tuple[float, float]) -> Hyperplane | None:
+        found = omega, shortest_between(*separation)
         return found if self._agree(found) else None
 
     def _inexact(self, omega: FloatArray) -> float:

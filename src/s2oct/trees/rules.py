@@ -13,7 +13,7 @@ from s2oct.trees.features import BOOLEAN, Feature, FeatureColumn, as_features, a
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import printable
 
-LEVELS, ORDERED, THRESHOLD, GAPS, SUM = "levels", "ordered", "threshold", "gaps", "sum"
+LEVELS, ORDERED, THRESHOLD, MISSING_ONLY, SUM = "levels", "ordered", "threshold", "missing", "sum"
 
 LEAST_WRITTEN_OUT = 1e-6
 """Smaller numbers are written with an exponent, because zeros are hard to count."""
@@ -102,8 +102,8 @@ class SplitRule:
         """Kind of the rule.
 
         LEVELS is about levels of one unordered column, ORDERED about those of an ordered column, THRESHOLD about a
-        number, and GAPS only about missing values of a column. Everything else is a SUM, including a rule that holds
-        for all levels of its column or for none.
+        number, and MISSING_ONLY only about missing values of a column. Everything else is a SUM, including a rule that
+        holds for all levels of its column or for none.
         """
         if len(self.columns) > 1:
             return SUM
@@ -114,7 +114,7 @@ class SplitRule:
             return LEVELS if len({*self.sides.values()}) > 1 else SUM
         known = [is_left for level, is_left in self.sides.items() if level != self.missing] or [self.goes_left({})]
         if self.missing and self.sides[self.missing] not in known and len({*known}) == 1:
-            return GAPS
+            return MISSING_ONLY
         return ORDERED if first.level is None else SUM
 
     @cached_property
@@ -187,8 +187,8 @@ class SplitRule:
         if first.level is None:
             return printable(first.column)
         if first.kind == BOOLEAN:
-            told = " or ".join([features[0].statement, *(str(feature.level) for feature in features[1:])])
-            return told if told == printable(first.column) else f"({told})"
+            statement = " or ".join([features[0].statement, *(str(feature.level) for feature in features[1:])])
+            return statement if statement == printable(first.column) else f"({statement})"
         return f"({_levels_text(first.column, [str(feature.level) for feature in features], is_in=True)})"
 
     def text(self, *, holds: bool = True) -> str:
@@ -212,7 +212,7 @@ class SplitRule:
             ``("education", ">= secondary")`` or ``("region in (coast, north)",)``.
         """
         column = printable(self.columns[0])
-        if self.kind == GAPS:
+        if self.kind == MISSING_ONLY:
             is_in = self.sides[str(self.missing)] == holds
             return (f"{column} is {'' if is_in else 'not '}{self.missing}",)
         if self.kind == LEVELS:
