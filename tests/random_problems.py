@@ -15,6 +15,7 @@ import highspy
 import numpy as np
 
 from s2oct import Estimate
+from tests.oracles import paths
 
 LETTERS = "abcd"
 REGIONS, SEXES = np.array(["north", "south"]), np.array(["f", "m"])
@@ -234,7 +235,8 @@ def least_p2(case: Case, most: int | None) -> float:
     LE <= B(s) is about all of them: a linear program with all hyperplanes decides where a tree may be the best.
     """
     planes = _Planes(case, most)
-    ways = _paths(case.depth)
+    # The turns on the way to each leaf, 0 left and 1 right, by node.
+    ways = {leaf: {node: int(side == "R") for node, side in path} for leaf, path in paths(case.depth).items()}
     n_nodes = 2**case.depth - 1
     labels = [case.classes.index(label) for label in case.y[case.labeled]]
     distinct, place = np.unique(case.X[case.unlabeled], axis=0, return_inverse=True)
@@ -247,7 +249,9 @@ def least_p2(case: Case, most: int | None) -> float:
         own = [[t for t in ways if leaf_class[t] == label] for label in labels]
         if not all(own):
             continue
-        wanted = [[tuple(_turn(ways[t], b) for t in chosen) for b in range(1, n_nodes + 1)] for chosen in product(*own)]
+        wanted = [
+            [tuple(ways[t].get(b, -1) for t in chosen) for b in range(1, n_nodes + 1)] for chosen in product(*own)
+        ]
         for z in product(range(len(sides)), repeat=n_nodes):
             classes = []
             for i in range(len(place)):
@@ -265,22 +269,6 @@ def least_p2(case: Case, most: int | None) -> float:
                     may_choose = own if len(case.classes) == 2 else [list(ways)] * len(own)
                     best = min(best, off + planes.least_error_of_tree(z, turns, may_choose, ways))
     return float(best)
-
-
-def _paths(depth: int) -> dict[int, dict[int, int]]:
-    """For each leaf the turn, 0 left and 1 right, at each node on its way."""
-    found = {}
-    for turns in product((0, 1), repeat=depth):
-        node, way = 1, {}
-        for turn in turns:
-            way[node] = turn
-            node = 2 * node + turn
-        found[node] = way
-    return found
-
-
-def _turn(way: dict[int, int], node: int) -> int:
-    return way.get(node, -1)
 
 
 class _Planes:
