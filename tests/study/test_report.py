@@ -280,7 +280,7 @@ def test_a_study_of_three_classes_reports_macro_f1_and_misses_and_none_of_the_pa
     page = write_study_report(tmp_path).read_text()
     assert names(page, "3 classes")
     assert "paper, " not in page
-    assert "printed figures beside ours" not in page
+    assert "printed figures and ours" not in page
     assert {row["measure"] for row in table(tmp_path, "differences")} == {"accuracy", "mcc", "macro_f1"}
     assert {row["paper_mean"] for row in table(tmp_path, "differences")} == {""}
     assert {row["paper_share"] for row in table(tmp_path, "solved")} == {""}

@@ -132,7 +132,7 @@ def test_a_damaged_line_in_the_middle_is_named(store):
 
 @pytest.mark.parametrize("change", [{"schema": 99}, {"kind": "poem"}, {"unknown": 1}])
 def test_an_entry_of_another_version_is_refused(change):
-    with pytest.raises(StudyError, match="Expected"):
+    with pytest.raises(StudyError, match="another version of s2oct"):
         from_line(json.dumps({**json.loads(to_line(RECORD)), **change}))
 
 

@@ -177,13 +177,13 @@ def from_line(line: str) -> Entry:
         raise StudyError(f"Expected a JSON object with schema and kind, got {line[:60]!r}.") from error
     if schema != SCHEMA or kind not in KINDS:
         raise StudyError(
-            f"Expected an entry of schema {SCHEMA} and one of the kinds {', '.join(KINDS)}, got schema {schema!r} and "
-            f"kind {kind!r}. The store was written by another version of s2oct."
+            f"The entry has schema {schema!r} and kind {kind!r}, not schema {SCHEMA} and one of the kinds "
+            f"{', '.join(KINDS)}: another version of s2oct wrote the store."
         )
     try:
         entry: Entry = decoded(KINDS[kind], values)
     except Mismatch as error:
-        raise StudyError(f"Expected the fields of a {kind} entry, got others: {error}.") from error
+        raise StudyError(f"The {kind} entry is damaged, or another version of s2oct wrote it: {error}.") from error
     return entry
 
 
@@ -244,7 +244,7 @@ def read_store(folder: Path) -> Store:
     """Read everything that a study has stored so far, even while it runs."""
     path = folder / FILE_NAME
     if not path.exists():
-        raise StudyError(f"Expected a study in the folder {folder}, got none: there is no {FILE_NAME}.")
+        raise StudyError(f"There is no study in the folder {folder}: it has no {FILE_NAME}.")
     store = Store()
     store.read(path)
     return store

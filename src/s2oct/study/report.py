@@ -42,7 +42,7 @@ def write_study_report(study: Path, out: Path | None = None) -> Path:
     store = read_store(study)
     settings, records = store.settings, list(store.records.values())
     if settings is None or not records:
-        raise StudyError(f"Expected a study with at least one finished task in {study}, got none yet.")
+        raise StudyError(f"The study in {study} has no finished task yet.")
     page = page_template("s2oct.study", "report", FILTERS)
     out = out or study / "report"
     out.mkdir(parents=True, exist_ok=True)
