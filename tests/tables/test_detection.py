@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.columns import Content, content_of
+from s2oct.tables.columns import Content, find_content
 from s2oct.tables.dialect import Dialect, Transcoder, detect_decimal, detect_delimiter
 from s2oct.tables.treatment import Treatment
 from tests.messages import naming
@@ -108,7 +108,7 @@ def test_the_usual_delimiter_wins_where_it_fits():
     ids=str,
 )
 def test_what_cells_are(cells, content):
-    assert content_of(pa.chunked_array([pa.array(cells, pa.large_string())]), Dialect()) is content
+    assert find_content(pa.chunked_array([pa.array(cells, pa.large_string())]), Dialect()) is content
 
 
 def test_all_problem_columns_are_refused_together(table):

@@ -6,10 +6,11 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
+from s2oct.fit.certificate import Cell
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
-from s2oct.workflow.encoded_table import FitRequest, encode_table
+from s2oct.workflow.encoded_table import FitRequest, encode_table, remembered_totals
 from s2oct.workflow.fitted_table import fit_encoded
 from tests.messages import names, naming
 
@@ -123,3 +124,13 @@ def test_a_file_with_many_rows_is_fitted_as_the_page_does(request_for, monkeypat
     assert fitted.classifier.certificate_.n_register == 12
     assert fitted.classifier.data_summary_.totals == (4, 4)
     assert len(pa.concat_tables(fitted.completed())) == 12
+
+
+def test_the_totals_of_a_model_keep_their_domains_even_if_their_margin_has_no_name():
+    cells = [Cell("", domain, k, k + 1, k + 1, k + 1, k + 1) for domain in ("north", "south") for k in (0, 1)]
+    assert remembered_totals(["a", "b"], (), cells).form == {"north": {"a": 1, "b": 2}, "south": {"a": 1, "b": 2}}
+
+
+def test_the_totals_of_a_model_of_the_whole_table_have_no_domain():
+    assert remembered_totals(["a", "b"], (), [Cell("", "", 0, 1, 3, 2)]).form == {"a": (1, 3)}
+    assert remembered_totals(["a", "b"], (1, 2), ()).form == {"a": 1, "b": 2}

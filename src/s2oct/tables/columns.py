@@ -249,14 +249,14 @@ class Content(Enum):
     OTHER = "neither numbers nor text"
 
 
-def content_of(column: Any, dialect: Dialect) -> Content:
+def find_content(column: Any, dialect: Dialect) -> Content:
     """Determine the content of a column; a column of missing values counts as numeric.
 
     Text that looks like a number is a number only in files without types. Text that looks like a date is a date,
     because pandas reads dates from files as text, unless the column has a categorical type.
     """
     kind = as_values(column).type
-    if is_temporal(kind):
+    if pa.types.is_temporal(kind):
         return Content.DATES
     if pa.types.is_boolean(kind):
         return Content.BOOLEANS
@@ -279,11 +279,6 @@ def content_of(column: Any, dialect: Dialect) -> Content:
         return Content.MIXED
     differ = len(distinct) / len(known)
     return Content.NAMES if differ == 1 or (len(distinct) > _FEW and differ >= _NEARLY_ALL) else Content.WORDS
-
-
-def is_temporal(kind: Any) -> bool:
-    """Whether an Arrow type is a date, time or duration type."""
-    return bool(pa.types.is_temporal(kind))
 
 
 def first_nonnumeric(column: Any, dialect: Dialect) -> tuple[int, str] | None:

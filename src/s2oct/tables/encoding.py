@@ -265,8 +265,9 @@ class Column:
     ) -> tuple[FloatArray, BoolArray]:
         """Return the numbers with missing values filled, and a mask of missing values."""
         if values.dtype.kind != "f":
-            row, value = _first(values, [value is not None and not _is_number(value) for value in values])
-            raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {value!r} in row {row + first_row}.")
+            row = next((row for row, value in enumerate(values) if value is not None and not _is_number(value)), 0)
+            got = values[row] if len(values) else None
+            raise InvalidProblem(f"Expected numbers in column {self.name!r}, got {got!r} in row {row + first_row}.")
         if np.isfinite(values).all():
             return np.asarray(values, dtype=float), np.zeros(len(values), dtype=bool)
         gaps: BoolArray = np.isnan(values)
@@ -402,11 +403,6 @@ def _spellings(category: str, kind: str) -> tuple[str, ...]:
     if not _WHOLE.fullmatch(whole):
         return ()
     return (whole,) if whole != category else (f"{category}.0",)
-
-
-def _first(values: Any, is_wrong: list[bool]) -> tuple[int, Any]:
-    row = is_wrong.index(True) if True in is_wrong else 0
-    return row, values[row] if len(values) else None
 
 
 def _is_number(text: Any) -> bool:

@@ -16,8 +16,8 @@ from s2oct.tables.columns import (
     are_row_numbers,
     as_values,
     category_texts,
-    content_of,
     declared_order,
+    find_content,
     first_nonnumeric,
     id_use,
     is_other_notation,
@@ -142,7 +142,7 @@ class Treatment:
         """Return the kind of a column; None for an id."""
         if name in self.orders:
             return ORDINAL
-        content = content_of(cells, dialect)
+        content = find_content(cells, dialect)
         if content is Content.BOOLEANS and self.kinds.get(name) != ORDINAL:
             return BOOLEAN
         if name in self.kinds:
