@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from s2oct._core import Questions, cheapest_tree, exact_tree
 from s2oct.evidence.evidence import EvidenceSpec, split_price
-from s2oct.evidence.questions import single_questions
+from s2oct.evidence.questions import Levels, NumberOrGap, Sum, single_questions
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
 from s2oct.fit.register_passes import GRAIN, grained
@@ -21,14 +21,10 @@ from s2oct.fit.register_search import (
     NOTHING_MISSING,
     Asked,
     CountPairs,
-    GapLine,
-    LevelLine,
     RegisterSearch,
     RegisterTerms,
-    SumLine,
     cuts_between,
     deepened,
-    line_of,
 )
 from s2oct.fit.register_training import NO_ANSWERS, NO_TIME, RegisterTask, train_register
 from s2oct.fit.training import Trained, train
@@ -129,7 +125,7 @@ def priced_rows(register: Register) -> tuple[Any, Any, Any, Any, Any]:
 def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[RegisterSearch, Any]:
     """Histograms of a register over six lines, and the answers of all rows to them."""
     X, cost, _, _, n = priced_rows(register)
-    lines = [SumLine(np.array(omega, float)) for omega in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -0.5, 0])]
+    lines = [Sum(np.array(omega, float)) for omega in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -0.5, 0])]
     asked = tuple(
         Asked(
             line,
@@ -363,22 +359,24 @@ def test_splits_send_any_row_to_the_side_of_its_answer() -> None:
         ]
         kinds = set()
         for question in questions:
-            line = line_of(question)
+            line = question.line
             kinds.add(type(line))
+            assert np.array_equal(line.of(sample), question.places)
             ranks = np.arange(int(question.answers.max()))
-            cuts = cuts_between(question, line.of(sample), ranks, ranks)
+            cuts = cuts_between(question, ranks, ranks)
             assert np.array_equal(np.searchsorted(cuts, line.of(sample)), question.answers)
-            for cut in cuts:
-                omega, low, high = line.split(float(cut))
+            asked = Asked(line, cuts, 1.0, np.zeros(len(cuts)), np.zeros(len(cuts) + 1, dtype=int))
+            for place, cut in enumerate(cuts):
+                omega, low, high = asked.split(place)
                 values, goes_left = X @ omega, line.of(X) <= cut
                 assert np.array_equal(values <= low, goes_left)
                 assert np.array_equal(values >= high, ~goes_left)
-        assert kinds == {SumLine, GapLine, LevelLine}
+        assert kinds == {Sum, NumberOrGap, Levels}
 
 
 def test_a_cut_may_divide_missing_values_from_all_others() -> None:
     X = np.array([[1.0, 0], [2.0, 0], [1.5, 1], [9.0, 0]])
-    below, above = (GapLine(0, 1, 1.0, low, 1.5, 2.0, 2) for low in (True, False))
+    below, above = (NumberOrGap.in_table(X, 0, 1, 1.0, is_lowest=is_lowest) for is_lowest in (True, False))
     for line, cut in ((below, -np.inf), (above, NOTHING_MISSING)):
-        omega, low, _ = line.split(cut)
+        omega, low, _ = Asked(line, np.array([cut]), 1.0, np.zeros(1), np.zeros(2, dtype=int)).split(0)
         assert (X @ omega <= low).tolist() == (line.of(X) <= cut).tolist()

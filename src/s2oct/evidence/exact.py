@@ -24,7 +24,7 @@ import numpy as np
 from s2oct._core import Questions, cheapest_tree, exact_tree, sparse_directions
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.evidence.evidence import ANY_PRICE, LEVEL_PRICE, Evidence, EvidenceSpec, split_price
-from s2oct.evidence.questions import Question, Threshold, offset_between, single_questions
+from s2oct.evidence.questions import Question, Sum, offset_between, single_questions
 from s2oct.problem.batches import ContentOrder, content_order, marks
 from s2oct.problem.targets import rows_beyond_bounds
 from s2oct.solvers.program import LinearProgram
@@ -354,7 +354,7 @@ class ExactSearch:
         """Bin the answers to new questions, with about equal numbers of rows per bin, unless a proof is wanted."""
         most = self.evidence.n_rows if self.is_thorough or self.evidence.n_rows <= FEW_ROWS else MOST_CUTS + 1
         for question in self.questions[len(self._binned) :]:
-            n_answers = int(question.answers.max()) + 1
+            n_answers = question.n_answers
             last = np.arange(n_answers)
             if n_answers > most:
                 below = np.cumsum(np.bincount(question.answers, weights=self.evidence.given, minlength=n_answers))
@@ -386,7 +386,7 @@ class ExactSearch:
 
     def _named_prices(self, question: Question) -> FloatArray:
         """Extra price of each cut of a question whose rule names several levels."""
-        return self.term_price * LEVEL_PRICE * np.array(question.named, dtype=float)
+        return self.term_price * LEVEL_PRICE * question.n_named
 
     def _split_prices(self, questions: IntArray, cuts: IntArray) -> float:
         """Price of the splits of a tree."""
@@ -584,15 +584,15 @@ class ExactSearch:
 
     def _promising(self, questions: list[Question]) -> list[Question]:
         """The questions whose best single cut costs least: all pairs of questions would not fit into memory."""
-        costs = np.array([best_cut_cost(question, self.evidence.cost) for question in questions])
+        costs = np.array([question.best_cut_cost(self.evidence.cost) for question in questions])
         return [questions[q] for q in np.sort(np.argsort(costs, kind="stable")[:MOST_QUESTIONS])]
 
     def _ask_levels(self, rows: IntArray, extra: FloatArray) -> None:
-        for column in self.many_levels:
-            order = column.by_evidence(rows, extra)
-            if ("levels", column.indicators, order) not in self.seen:
-                self.seen.add(("levels", column.indicators, order))
-                self.questions.append(column.asked(order))
+        for c, column in enumerate(self.many_levels):
+            order = column.order_by_evidence(rows, extra)
+            if ("levels", c, order) not in self.seen:
+                self.seen.add(("levels", c, order))
+                self.questions.append(column.reordered(order))
 
     def _ask_directions(self, rows: IntArray, extra: FloatArray) -> None:
         if self.most < 2 or len(self._summands) < 2:
@@ -608,7 +608,7 @@ class ExactSearch:
             if ("sum", found[d].tobytes()) not in self.seen:
                 self.seen.add(("sum", found[d].tobytes()))
                 if any(self.evidence.features[j].level is None for j in np.flatnonzero(found[d])):
-                    self.questions.append(Threshold.of(self.evidence.X, found[d], int(np.count_nonzero(found[d]))))
+                    self.questions.append(Question.of(self.evidence.X, Sum(found[d]), int(np.count_nonzero(found[d]))))
 
     @property
     def _n_kept(self) -> int:
@@ -661,7 +661,7 @@ class ExactSearch:
                     gamma[b], right[:] = -1.0, True
             else:
                 right = self.questions[question].answers > candidate.cuts[at - 1]
-                direction, (low, high) = self.questions[question].split(int(candidate.cuts[at - 1]), reaching)
+                direction, low, high = self.questions[question].split(int(candidate.cuts[at - 1]), reaching)
                 # Above the last level either side may be left, and "at most" reads better than "not at least".
                 is_turned = is_turned if first >= 0 else self._is_negative(direction)
                 offset = 0.5 * low + 0.5 * high if middle else offset_between(low, high, turned=is_turned)
@@ -692,13 +692,6 @@ def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
         return ContentOrder(rows, columns, np.ones(len(columns)), classes)
     is_labeled = order.rows < n
     return replace(order, rows=np.concatenate([order.rows[is_labeled], order.rows[~is_labeled]]))
-
-
-def best_cut_cost(question: Question, cost: FloatArray) -> float:
-    """Cost of all rows with the best cut of a question as the only split; ``cost`` has each class for each row."""
-    by_answer = [np.bincount(question.answers, weights=part) for part in cost.T]
-    left = np.cumsum(by_answer, axis=1)
-    return float((left.min(axis=0) + (left[:, -1:] - left).min(axis=0)).min())
 
 
 def two_classes(pair: list[int], n_classes: int) -> list[int]:

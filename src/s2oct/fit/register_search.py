@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,11 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from s2oct._core import Pairs
-from s2oct._core import values as sums_of
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import LEVEL_PRICE, split_price
-from s2oct.evidence.exact import Candidate, CellPrices, ExactSearch, TotalPrices, best_cut_cost, two_classes
-from s2oct.evidence.questions import LevelSets, Question, Threshold, names_left
+from s2oct.evidence.exact import Candidate, CellPrices, ExactSearch, TotalPrices, two_classes
+from s2oct.evidence.questions import Levels, Line, LineSplit, Question
 from s2oct.fit.register_passes import Cells, Ladder, Probabilities, grained, moved_near, moving_cost, row_costs
 from s2oct.p2.prepared import Columns
 from s2oct.problem.batches import Batch
@@ -32,122 +32,6 @@ from s2oct.wording import plural
 
 NOTHING_MISSING = float(np.finfo(float).max)
 """A cut with all known numbers on its left, and missing values on its right."""
-
-
-LineSplit = tuple[FloatArray, float, float]
-"""The split of a cut: omega, the maximum of omega . x on the left, and its minimum on the right."""
-
-
-@dataclass(frozen=True, eq=False)
-class SumLine:
-    """The value of a feature, or of a sum of several."""
-
-    omega: FloatArray
-
-    def of(self, X: FloatArray) -> FloatArray:
-        """The sums that a tree compares with its offsets."""
-        return np.asarray(sums_of(X, self.omega[None, :], np.zeros(1)))[:, 0]
-
-    def split(self, cut: float) -> LineSplit:
-        """Compare with the cut."""
-        return self.omega, cut, float(np.nextafter(cut, np.inf))
-
-
-@dataclass(frozen=True, eq=False)
-class GapLine:
-    """The value of a feature, or its negative; missing values lie below or above all others.
-
-    Attributes
-    ----------
-    feature, gap : int
-        The feature and the indicator of its missing values.
-    sign : float
-        1 or -1.
-    is_lowest : bool
-        Whether missing values lie below all others.
-    filled : float
-        The number that stands for missing values in the feature.
-    reach : float
-        A number larger than any value of the sample.
-    n_features : int
-        Number of all features.
-    """
-
-    feature: int
-    gap: int
-    sign: float
-    is_lowest: bool
-    filled: float
-    reach: float
-    n_features: int
-
-    def of(self, X: FloatArray) -> FloatArray:
-        """Known values, and infinities for missing ones."""
-        return np.where(X[:, self.gap] > 0.5, -np.inf if self.is_lowest else np.inf, self.sign * X[:, self.feature])
-
-    def split(self, cut: float) -> LineSplit:
-        """Compare with the cut; a large coefficient of the indicator moves missing values to their side."""
-        omega = np.zeros(self.n_features)
-        if cut in (-np.inf, NOTHING_MISSING):
-            omega[self.gap] = -1.0 if self.is_lowest else 1.0
-            return (omega, -0.5, -0.5) if self.is_lowest else (omega, 0.5, 0.5)
-        omega[self.feature] = self.sign
-        if self.is_lowest != (self.filled <= cut):
-            power = 10.0 ** np.ceil(np.log10(2 * max(self.reach, abs(cut), 1.0) + 1))
-            omega[self.gap] = -power if self.is_lowest else power
-        return omega, cut, float(np.nextafter(cut, np.inf))
-
-
-@dataclass(frozen=True, eq=False)
-class LevelLine:
-    """The position of a level in an order of the sample's levels; rules name no other levels."""
-
-    indicators: tuple[int, ...]
-    order: tuple[int, ...]
-    n_features: int
-
-    def of(self, X: FloatArray) -> FloatArray:
-        """The position of each row's level."""
-        # A rule names the levels of its left or its right side. A level on neither side goes with the level without an
-        # indicator, and if that is not in the sample either, to the side with more levels.
-        other = self.order.index(-1) if -1 in self.order else len(self.order) // 2
-        place = np.full(len(self.indicators) + 1, float(other))
-        place[list(self.order)] = np.arange(len(self.order))
-        shown = X[:, list(self.indicators)] > 0.5
-        return np.asarray(place[np.where(shown.any(axis=1), shown.argmax(axis=1), -1)])
-
-    def split(self, cut: float) -> LineSplit:
-        """Name the levels of one side."""
-        number = int(np.ceil(cut))
-        left, right = self.order[:number], self.order[number:]
-        omega = np.zeros(self.n_features)
-        if names_left(left, right):
-            omega[[self.indicators[level] for level in left]] = -1.0
-            return omega, -0.5, -0.5
-        omega[[self.indicators[level] for level in right]] = 1.0
-        return omega, 0.5, 0.5
-
-
-Line = SumLine | GapLine | LevelLine
-"""Positions of rows, ``of(X)``, and the splits of cuts, ``split(cut)``: rows up to a cut go left."""
-
-
-def line_of(question: Question) -> Line:
-    """The line of a question."""
-    if isinstance(question, Threshold):
-        return SumLine(question.omega)
-    if isinstance(question, LevelSets):
-        return LevelLine(question.indicators, question.order, question.n_features)
-    gaps = question.is_gap
-    return GapLine(
-        question.feature,
-        question.gap,
-        question.sign,
-        bool((question.answers[gaps] == 0).all()),
-        float(question.values[gaps][0]),
-        float(np.abs(question.values).max()),
-        question.n_features,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,17 +62,22 @@ class Asked:
         """Number of cuts below each row."""
         return np.searchsorted(self.cuts, self.line.of(X))
 
+    def split(self, cut: int) -> LineSplit:
+        """The split of a cut: its coefficients, the maximum value on the left, and the minimum on the right."""
+        value = float(self.cuts[cut])
+        omega, low, high = self.line.split(value, math.nextafter(value, math.inf))
+        if math.nextafter(low, high) < high:
+            low = high = 0.5 * low + 0.5 * high  # indicators are 0 or 1
+        return omega, low, high
 
-def cuts_between(question: Question, places: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
-    """The shortest cuts after answers between ``first`` and ``last``, ascending and distinct.
 
-    ``places`` are the positions of the sample's rows.
-    """
-    if isinstance(question, LevelSets):
+def cuts_between(question: Question, first: IntArray, last: IntArray) -> FloatArray:
+    """The shortest cuts after answers between ``first`` and ``last``, ascending and distinct."""
+    if isinstance(question.line, Levels):
         return np.asarray(first + 0.5)
     order = np.argsort(question.answers, kind="stable")
     begins = np.flatnonzero(np.diff(question.answers[order], prepend=-1))
-    lowest, highest = (part.reduceat(places[order], begins) for part in (np.minimum, np.maximum))
+    lowest, highest = (part.reduceat(question.places[order], begins) for part in (np.minimum, np.maximum))
     return np.unique([_between(*ends) for ends in zip(highest[first].tolist(), lowest[last + 1].tolist(), strict=True)])
 
 
@@ -317,7 +206,7 @@ def asked_of(search: ExactSearch, n_numbers: int) -> dict[int, Asked]:
     """
     trees = sorted(search.pool, key=lambda candidate: candidate.total)
     order = _by_promise(search, trees)
-    n_answers = np.array([int(search.questions[q].answers.max()) + 1 for q in order], dtype=float)
+    n_answers = np.array([search.questions[q].n_answers for q in order], dtype=float)
     chosen, n_cuts = 0, 0
     for most in PARAMS.cuts:
         sizes = np.minimum(n_answers, most + 1)
@@ -334,26 +223,24 @@ def asked_of(search: ExactSearch, n_numbers: int) -> dict[int, Asked]:
 def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
     """The questions of the cheapest trees first, then those whose best cut costs least."""
     in_tree = {q: place for place, tree in reversed(list(enumerate(trees))) for q in tree.questions.tolist()}
-    alone = [best_cut_cost(question, search.evidence.cost) for question in search.questions]
+    alone = [question.best_cut_cost(search.evidence.cost) for question in search.questions]
     return sorted(range(len(search.questions)), key=lambda q: (in_tree.get(q, len(trees)), alone[q]))
 
 
 def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> Asked:
-    question, line = search.questions[q], line_of(search.questions[q])
+    question = search.questions[q]
     near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
     first, last = _ranks(question, search.evidence.given, near, n_cuts)
-    places = line.of(search.evidence.X)
-    cuts = cuts_between(question, places, first, last)
-    n_places = np.bincount(np.searchsorted(cuts, np.unique(places)), minlength=len(cuts) + 1)
-    named = np.array(question.named, dtype=float)
-    extra = LEVEL_PRICE * named[first] if len(named) else np.zeros(len(cuts))
-    return Asked(line, cuts, split_price(question.n_terms), extra, n_places)
+    cuts = cuts_between(question, first, last)
+    n_places = np.bincount(np.searchsorted(cuts, np.unique(question.places)), minlength=len(cuts) + 1)
+    extra = LEVEL_PRICE * question.n_named[first] if len(question.n_named) else np.zeros(len(cuts))
+    return Asked(question.line, cuts, split_price(question.n_terms), extra, n_places)
 
 
 def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
     """First and last answer after which each cut may be: near quantiles, and finer near the cuts of good trees."""
-    n_answers = int(question.answers.max()) + 1
-    if n_answers - 1 <= n_cuts or len(question.named):
+    n_answers = question.n_answers
+    if n_answers - 1 <= n_cuts or len(question.n_named):
         ranks = np.unique(np.linspace(0, n_answers - 2, min(n_answers - 1, n_cuts)).astype(int))
         return ranks, ranks
     below = np.cumsum(np.bincount(question.answers, weights=given, minlength=n_answers))
@@ -386,7 +273,7 @@ def sample_trees(
         """The position of a question, and of the cut after a rank or the next cut."""
         if q < 0:
             return -1, 0
-        last = asked[q].line.of(search.evidence.X[search.questions[q].answers <= rank]).max()
+        last = search.questions[q].places[search.questions[q].answers <= rank].max()
         return places[q], min(int(np.searchsorted(asked[q].cuts, last)), len(asked[q].cuts) - 1)
 
     nodes = counting.nodes
@@ -686,7 +573,7 @@ class RegisterSearch:
                 if g >= 0:
                     along = self._block(histograms, f, g)[rows].sum(axis=0)
                     found.append((g, self._ladder(g, along, next_cut, classes[2 * side : 2 * side + 2])))
-        return [ladder for q, ladder in found if not isinstance(self.asked[q].line, LevelLine)]
+        return [ladder for q, ladder in found if not isinstance(self.asked[q].line, Levels)]
 
     def _ladder(self, q: int, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
         """A ladder whose rungs are parts of bins; ``along`` has the sums over each bin, shape (n_bins, width)."""
@@ -723,7 +610,7 @@ class RegisterSearch:
                 if pair and leaf_classes[leaf] != pair[0]:
                     gamma[node - 1] = -1.0
                 continue
-            direction, low, high = self.asked[q].line.split(float(self.asked[q].cuts[cut]))
+            direction, low, high = self.asked[q].split(cut)
             is_turned = bool(pair) and pair[0] > pair[1]
             omega[node - 1, wide] = -direction if is_turned else direction
             gamma[node - 1] = -high if is_turned else low

@@ -237,7 +237,7 @@ def _price_above(search: ExactSearch, n_regions: int) -> float:
     price = 0.0
     for q, cut in zip(search.best.questions[: n_regions - 1], search.best.cuts, strict=False):
         if q >= 0:
-            named = search.questions[q].named
+            named = search.questions[q].n_named
             price += split_price(search.questions[q].n_terms) + (LEVEL_PRICE * named[cut] if len(named) else 0.0)
     return price
 
