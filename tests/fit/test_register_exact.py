@@ -203,7 +203,7 @@ def test_no_tree_over_the_lines_costs_less_than_the_bound(kind: str, depth: int,
     first[:, n:] = domains * cost.shape[1]
     bounds = np.array([search.terms.low.ravel(), search.terms.high.ravel()])
     expected, *_ = cheapest_tree(
-        core, cost, sizes, first, bounds, search.prices.cells, 1.5, depth, upper, 1e12, lambda: False
+        core, cost, sizes, first, bounds, search.prices, 1.5, depth, upper, 1e12, lambda: False
     )
     assert found == pytest.approx(min(expected, upper), abs=len(cost) * GRAIN)
     assert search.bound <= found + 1e-9

@@ -33,19 +33,6 @@ from s2oct.trees.features import columns_of
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 
-EASY_DEPTH = 2
-"""Up to this depth, trees are found from histograms of pairs of questions."""
-
-FEW_ROWS, MOST_CUTS = 1024, 31
-"""Up to this number of rows, all cuts of every question are tried; with more rows, this number of cuts per question,
-and later the cuts next to the best ones."""
-
-ANY_PRICE_SHARE = 0.1
-"""Share of the work spent on deep trees that must meet the totals at any price."""
-
-MOST_QUESTIONS = 400
-"""Maximum number of questions about single columns: those whose best cut costs least are kept."""
-
 TIE = 1e-7
 """Costs that differ by less count as equal, because sums over many rows have rounding errors."""
 
@@ -64,22 +51,41 @@ class SearchParams:
         Approximate maximum of rows read per round: for one tree, and for all trees between bound and best tree.
     proof_work : float
         The same if every split has one column, so that a proof covers all such trees.
+    easy_depth : int
+        Up to this depth, trees are found from histograms of pairs of questions.
     n_deep_steps, deep_work : int, float
-        Steps and work for trees deeper than `EASY_DEPTH`, unless a proof is wanted, which takes much longer.
+        Steps and work for deeper trees, unless a proof is wanted, which takes much longer.
+    any_price_share : float
+        Share of ``most_work`` for deep trees that must meet the totals at any price: prices alone seldom lead to them.
+    few_rows, most_cuts : int
+        Up to this number of rows, all cuts of every question are tried; with more rows, this number of cuts per
+        question, and later the cuts next to the best ones.
+    most_questions : int
+        Maximum number of questions about single columns, those whose best cut costs least: all pairs of more questions
+        would not fit into memory.
     n_kept : int
         Number of proposed directions kept per region.
     most_rows : int
         Approximate maximum of rows per region used to propose directions.
+    n_nudges, nudge_work : int, float
+        Maximum number of cuts of a tree that are moved towards the totals, and of rows times cells for one of them.
     """
 
     n_rounds: int = 3
     n_steps: int = 30
     most_work: float = 1e9
     proof_work: float = 4e9
+    easy_depth: int = 2
     n_deep_steps: int = 3
     deep_work: float = 0.0
+    any_price_share: float = 0.1
+    few_rows: int = 1024
+    most_cuts: int = 31
+    most_questions: int = 400
     n_kept: int = 4
     most_rows: int = 4000
+    n_nudges: int = 4
+    nudge_work: float = 2e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +95,21 @@ class Candidate:
     questions: IntArray  # (n_branches,) question of each node, -1 for none
     cuts: IntArray  # (n_branches,) last answer that goes left
     leaf_classes: IntArray  # (n_leaves,)
-    classes: IntArray  # (N,) class of each row
+    leaves: IntArray  # (N,) node id of the leaf of each row
     fixed: float  # rows against the tree plus the price of its splits
     counts: FloatArray  # (n_cells,)
     total: float  # fixed plus the price of rows off
     depth: int
+
+    @property
+    def classes(self) -> IntArray:
+        """Class of each row, shape (N,)."""
+        return np.asarray(self.leaf_classes[self.leaves - len(self.leaf_classes)])
+
+    def reaching(self, node: int) -> IntArray:
+        """The rows that reach a node."""
+        levels_below = len(self.leaf_classes).bit_length() - node.bit_length()
+        return np.flatnonzero(self.leaves >> levels_below == node)
 
     def at(self, prices: FloatArray) -> float:
         """Cost of the tree with prices of cells instead of the price of rows off."""
@@ -120,8 +136,8 @@ class Found:
         Whether the bound covers all trees with one column per split, the maximum that the user allows.
     single_is_complete : bool
         Whether the bound for trees with one column per split covers all of them.
-    is_binned : bool
-        Whether the bound covers only some cuts of the questions.
+    n_cuts : int or None
+        Number of cuts per question that the bound covers; None for all.
     """
 
     tree: ObliqueTree
@@ -133,7 +149,7 @@ class Found:
     n_questions: int
     is_complete: bool
     single_is_complete: bool
-    is_binned: bool
+    n_cuts: int | None
 
     @property
     def among(self) -> str:
@@ -141,7 +157,7 @@ class Found:
         depth = f"trees of depth {self.tree.topology.depth}"
         if self.is_complete:
             return f"{depth} with one feature per split"
-        cuts = f", at {MOST_CUTS} cuts each" if self.is_binned else ""
+        cuts = "" if self.n_cuts is None else f", at {self.n_cuts} cuts each"
         asked = f"{depth} over {plural(self.n_questions, 'question')} about the features{cuts}"
         if not self.n_questions:
             return f"{depth}, where no column splits the rows"
@@ -191,9 +207,11 @@ class ExactSearch:
         self.pool: list[Candidate] = []
         self.prices = np.zeros(len(self.bounds[0]))
         self.is_thorough = self.most == 1
-        self.is_screened = len(self.questions) > MOST_QUESTIONS
+        self.is_screened = len(self.questions) > self.params.most_questions
         if self.is_screened:
-            self.questions = self._promising(self.questions)
+            costs = np.array([question.best_cut_cost(evidence.cost) for question in self.questions])
+            kept = np.sort(np.argsort(costs, kind="stable")[: self.params.most_questions])
+            self.questions = [self.questions[q] for q in kept]
         self.n_settled = 0
         self._binned: list[IntArray] = []
         self._last: list[IntArray] = []
@@ -224,7 +242,7 @@ class ExactSearch:
                 break
         # 5. Return the best tree, and state which trees the bounds cover: with bins, screening or many levels, not all.
         #    Identical rows give another lower bound, which may be larger.
-        is_binned = not self.is_thorough and self.evidence.n_rows > FEW_ROWS
+        is_binned = not self.is_thorough and self.evidence.n_rows > self.params.few_rows
         asks_all = not self.many_levels and not self.is_screened
         least = self.evidence.bound + self.evidence.row_off * self.evidence.least_off
         return Found(
@@ -237,7 +255,7 @@ class ExactSearch:
             self.n_settled,
             self.most == 1 and asks_all,
             asks_all and not is_binned,
-            is_binned,
+            self.params.most_cuts if is_binned else None,
         )
 
     def at_price(self, term_price: float, deadline: Deadline) -> ExactSearch:
@@ -287,13 +305,13 @@ class ExactSearch:
         )
         if not self.pool:
             self.pool.append(self._one_class())
-        if depth > EASY_DEPTH:
-            self._settle_at(core, EASY_DEPTH)
+        if depth > self.params.easy_depth:
+            self._settle_at(core, self.params.easy_depth)
         return self._settle_at(core, depth)
 
     def _settle_at(self, core: Questions, depth: int) -> float:
         """Do the same for trees of one depth, at most the depth of the topology."""
-        is_easy = depth <= EASY_DEPTH
+        is_easy = depth <= self.params.easy_depth
         work = self.params.most_work if is_easy else self.params.deep_work
         if self.is_thorough:
             work = self.params.proof_work
@@ -301,14 +319,14 @@ class ExactSearch:
         known = [candidate for candidate in self.pool if candidate.depth <= depth]
         for candidate in known:
             master.add(candidate.fixed, candidate.counts)
-        least, best_prices, prices = -np.inf, self.prices, master.as_prices(self.prices)
+        least, best_prices, prices = -np.inf, self.prices, self.prices
         for _ in range(self.params.n_steps if is_easy or self.is_thorough else self.params.n_deep_steps):
-            cost = self._priced(prices.cells)
-            upper = min((known_tree.at(prices.cells) for known_tree in known), default=np.inf)
+            cost = self._priced(prices)
+            upper = min((known_tree.at(prices) for known_tree in known), default=np.inf)
             found = exact_tree(core, cost, depth, upper - TIE, work, self._stop)
-            at_prices = min(found[1], upper) - prices.constant
+            at_prices = min(found[1], upper) - master.constant(prices)
             if at_prices > least:
-                least, best_prices = at_prices, prices.cells
+                least, best_prices = at_prices, prices
             if np.isfinite(found[0]):
                 candidate = self._candidate(found[2], self._fine(found[2], found[3]), found[4])
                 master.add(candidate.fixed, candidate.counts)
@@ -317,17 +335,16 @@ class ExactSearch:
             if self.best.total - least < 4 * TIE or self.deadline.passed:
                 break
             better = master.solve(self.deadline)
-            if better is None or better.bound - least < 4 * TIE:
+            if better is None or better[1] - least < 4 * TIE:
                 break
-            prices = better
+            prices = better[0]
         self.prices = best_prices
         may_close = self.best.total - least > 4 * TIE and not self.deadline.passed
         is_last = depth == self.evidence.topology.depth and (is_easy or self.is_thorough)
         # Prices alone seldom lead to trees that meet the totals exactly.
         if may_close and (is_last or self.evidence.row_off >= ANY_PRICE):
-            least = max(
-                least, self._between(core, best_prices, depth, max(work, ANY_PRICE_SHARE * self.params.most_work))
-            )
+            work = max(work, self.params.any_price_share * self.params.most_work)
+            least = max(least, self._between(core, best_prices, depth, work))
         return least
 
     def _between(self, core: Questions, prices: FloatArray, depth: int, work: float) -> float:
@@ -352,7 +369,8 @@ class ExactSearch:
 
     def _widen_bins(self) -> None:
         """Bin the answers to new questions, with about equal numbers of rows per bin, unless a proof is wanted."""
-        most = self.evidence.n_rows if self.is_thorough or self.evidence.n_rows <= FEW_ROWS else MOST_CUTS + 1
+        takes_all = self.is_thorough or self.evidence.n_rows <= self.params.few_rows
+        most = self.evidence.n_rows if takes_all else self.params.most_cuts + 1
         for question in self.questions[len(self._binned) :]:
             n_answers = question.n_answers
             last = np.arange(n_answers)
@@ -412,14 +430,12 @@ class ExactSearch:
             questions, cuts = np.concatenate([questions, more]), np.concatenate([cuts, more])
             leaf_classes = np.repeat(leaf_classes, 2)
         questions, leaf_classes = self._without_idle_splits(questions, cuts, leaf_classes)
-        node = np.ones(self.evidence.n_rows, dtype=np.int64)
-        for _ in range(self.evidence.topology.depth):
-            node = 2 * node + self._goes_right(questions, cuts, node)
-        classes = np.asarray(leaf_classes)[node - len(leaf_classes)]
+        leaves = self._leaves(questions, cuts)
+        classes = np.asarray(leaf_classes)[leaves - len(leaf_classes)]
         fixed = float(self.evidence.cost[np.arange(len(classes)), classes].sum()) + self._split_prices(questions, cuts)
         counts = self._counts(classes)
         total = fixed + self.evidence.row_off * float(self._off(counts))
-        return Candidate(questions, cuts, leaf_classes, classes, fixed, counts, total, depth)
+        return Candidate(questions, cuts, leaf_classes, leaves, fixed, counts, total, depth)
 
     def _without_idle_splits(
         self, questions: IntArray, cuts: IntArray, leaf_classes: IntArray
@@ -454,12 +470,22 @@ class ExactSearch:
         none, k = np.full(topology.n_branches, -1), self.evidence.cost.sum(axis=0).argmin()
         return self._candidate(none, np.zeros(topology.n_branches, dtype=int), np.full(topology.n_leaves, k))
 
-    def _goes_right(self, questions: IntArray, cuts: IntArray, node: IntArray) -> BoolArray:
+    def _leaves(self, questions: IntArray, cuts: IntArray, node: int = 1, rows: IntArray | None = None) -> IntArray:
+        """The leaf of each row, or of some rows, if they start at a node."""
+        at = np.full(self.evidence.n_rows if rows is None else len(rows), node)
+        for _ in range(self.evidence.topology.depth + 1 - node.bit_length()):
+            at = 2 * at + self._goes_right(questions, cuts, at, rows)
+        return at
+
+    def _goes_right(
+        self, questions: IntArray, cuts: IntArray, node: IntArray, rows: IntArray | None = None
+    ) -> BoolArray:
         right = np.zeros(len(node), dtype=bool)
         for b in np.unique(node) - 1:
             if questions[b] >= 0:
                 here = node == b + 1
-                right[here] = self.questions[questions[b]].answers[here] > cuts[b]
+                answers = self.questions[questions[b]].answers
+                right[here] = answers[here if rows is None else rows[here]] > cuts[b]
         return right
 
     def _counts(self, classes: IntArray) -> FloatArray:
@@ -477,7 +503,7 @@ class ExactSearch:
     def _nudged(self, candidate: Candidate) -> list[Candidate]:
         """Move the cuts of a tree, one node at a time, while this lowers its cost; empty if no move does."""
         best = candidate
-        for _ in range(4):
+        for _ in range(self.params.n_nudges):
             splits = np.flatnonzero(best.questions >= 0).tolist()
             moved = min((self._moved(best, b) for b in splits), key=lambda c: c.total, default=best)
             if moved.total > best.total - TIE or self.deadline.passed:
@@ -487,14 +513,13 @@ class ExactSearch:
 
     def _moved(self, candidate: Candidate, b: int) -> Candidate:
         """Return the candidate with the best cut at one node; unchanged if a leaf would become too small."""
-        evidence, topology = self.evidence, self.evidence.topology
-        reaching = self._reaching(candidate, b + 1)
+        evidence, reaching = self.evidence, candidate.reaching(b + 1)
         ends = [self._ends(candidate, 2 * (b + 1) + side, reaching) for side in (0, 1)]
         answers = self.questions[candidate.questions[b]].answers[reaching]
         order = np.argsort(answers, kind="stable")
         rows, left, right = reaching[order], ends[0][order], ends[1][order]
         steps = np.flatnonzero(np.diff(answers[order]))
-        if not len(steps) or len(rows) * self.bounds.shape[1] > 2e7:
+        if not len(steps) or len(rows) * self.bounds.shape[1] > self.params.nudge_work:
             return candidate
         extra = np.cumsum(evidence.cost[rows, left] - evidence.cost[rows, right])[steps]
         counts = np.zeros((len(rows), self.bounds.shape[1]))
@@ -511,36 +536,16 @@ class ExactSearch:
         cuts[b] = answers[order][steps[at]]
         moved = self._candidate(candidate.questions, cuts, candidate.leaf_classes)
         fewest = self.spec.min_rows
-        if fewest > 1 and self._smallest_leaf(moved, topology.depth) < fewest:
-            return candidate
+        if fewest > 1:
+            rows_of_leaves = np.bincount(moved.leaves, weights=evidence.given)
+            if rows_of_leaves[np.unique(moved.leaves)].min() < fewest:
+                return candidate
         return moved
-
-    def _smallest_leaf(self, candidate: Candidate, depth: int) -> float:
-        node = np.ones(self.evidence.n_rows, dtype=np.int64)
-        for _ in range(depth):
-            node = 2 * node + self._goes_right(candidate.questions, candidate.cuts, node)
-        rows = np.bincount(node, weights=self.evidence.given)
-        return float(rows[np.unique(node)].min())
-
-    def _reaching(self, candidate: Candidate, node: int) -> IntArray:
-        """The rows that reach a node."""
-        at = np.ones(self.evidence.n_rows, dtype=np.int64)
-        for _ in range(node.bit_length() - 1):
-            at = 2 * at + self._goes_right(candidate.questions, candidate.cuts, at)
-        return np.flatnonzero(at == node)
 
     def _ends(self, candidate: Candidate, node: int, rows: IntArray) -> IntArray:
         """The classes that some rows get if they start at a node."""
-        n_leaves = len(candidate.leaf_classes)
-        at = np.full(len(rows), node)
-        while node < n_leaves:
-            right = np.zeros(len(rows), dtype=bool)
-            for b in np.unique(at) - 1:
-                if candidate.questions[b] >= 0:
-                    here = at == b + 1
-                    right[here] = self.questions[candidate.questions[b]].answers[rows[here]] > candidate.cuts[b]
-            at, node = 2 * at + right, 2 * node
-        return np.asarray(candidate.leaf_classes[at - n_leaves])
+        leaves = self._leaves(candidate.questions, candidate.cuts, node, rows)
+        return np.asarray(candidate.leaf_classes[leaves - len(candidate.leaf_classes)])
 
     # ---- further questions ----
 
@@ -561,7 +566,7 @@ class ExactSearch:
             for extra in self._leanings(everyone):
                 yield everyone, extra
         for b in range(self.evidence.topology.n_branches):
-            rows = self._reaching(best, b + 1)
+            rows = best.reaching(b + 1)
             if len(rows) < 2:
                 continue
             if b or not fresh:
@@ -581,11 +586,6 @@ class ExactSearch:
             return [cost[:, 0] - cost[:, 1]]
         common = np.argsort(-np.bincount(cost.argmin(axis=1), minlength=n_classes), kind="stable")[:3]
         return [cost[:, k] - np.delete(cost, k, axis=1).min(axis=1) for k in common]
-
-    def _promising(self, questions: list[Question]) -> list[Question]:
-        """The questions whose best single cut costs least: all pairs of questions would not fit into memory."""
-        costs = np.array([question.best_cut_cost(self.evidence.cost) for question in questions])
-        return [questions[q] for q in np.sort(np.argsort(costs, kind="stable")[:MOST_QUESTIONS])]
 
     def _ask_levels(self, rows: IntArray, extra: FloatArray) -> None:
         for c, column in enumerate(self.many_levels):
@@ -613,7 +613,7 @@ class ExactSearch:
     @property
     def _n_kept(self) -> int:
         """Number of directions kept per view: deep trees have many nodes, and more classes give more views of each."""
-        is_easy = self.evidence.topology.depth <= EASY_DEPTH
+        is_easy = self.evidence.topology.depth <= self.params.easy_depth
         return max(self.params.n_kept // (1 if is_easy else 2) // (1 if self.evidence.cost.shape[1] == 2 else 2), 1)
 
     @cached_property
@@ -707,25 +707,6 @@ def _cells(evidence: Evidence) -> tuple[IntArray, FloatArray]:
     return first, np.array([targets.low, targets.high])
 
 
-@dataclass(frozen=True, eq=False)
-class CellPrices:
-    """Prices of the cells.
-
-    Attributes
-    ----------
-    cells : ndarray of shape (n_cells,)
-        Extra cost of a row in each cell.
-    constant : float
-        Cost of the totals themselves at these prices.
-    bound : float
-        Upper limit of the lower bound that any prices can give.
-    """
-
-    cells: FloatArray
-    constant: float
-    bound: float = np.inf
-
-
 class TotalPrices:
     """The prices of cells that give the largest bound, given the trees so far: a linear program that grows by trees.
 
@@ -758,14 +739,17 @@ class TotalPrices:
         row[0, 1 + self.n_cells : 1 + 2 * self.n_cells] = self.low - counts
         self._program.add_rows(row, np.array([-fixed]))
 
-    def as_prices(self, cells: FloatArray) -> CellPrices:
-        """Prices from an earlier round."""
-        return CellPrices(cells, float(np.maximum(cells, 0) @ self.high - np.maximum(-cells, 0) @ self.low))
+    def constant(self, prices: FloatArray) -> float:
+        """Cost of the totals themselves at prices of the cells, shape (n_cells,)."""
+        return float(np.maximum(prices, 0) @ self.high - np.maximum(-prices, 0) @ self.low)
 
-    def solve(self, deadline: Deadline) -> CellPrices | None:
-        """Return the best prices for the trees so far; None if time ran out."""
+    def solve(self, deadline: Deadline) -> tuple[FloatArray, float] | None:
+        """Return the best prices for the trees so far, and the largest bound that any prices can give.
+
+        None if time ran out.
+        """
         found = self._program.solve(deadline)
         if found is None:
             return None
         more, less = found[1 : 1 + self.n_cells], found[1 + self.n_cells : 1 + 2 * self.n_cells]
-        return CellPrices(more - less, float(more @ self.high - less @ self.low), float(found[0]))
+        return more - less, float(found[0])

@@ -18,7 +18,7 @@ import numpy as np
 from s2oct._core import Pairs
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import LEVEL_PRICE, split_price
-from s2oct.evidence.exact import Candidate, CellPrices, ExactSearch, TotalPrices, two_classes
+from s2oct.evidence.exact import Candidate, ExactSearch, TotalPrices, two_classes
 from s2oct.evidence.questions import Levels, Line, LineSplit, Question
 from s2oct.fit.register_passes import Cells, Ladder, Probabilities, grained, moved_near, moving_cost, row_costs
 from s2oct.p2.prepared import Columns
@@ -369,7 +369,7 @@ class RegisterSearch:
         self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
         # The numbers in the linear program should be about as large as in a sample.
         self.scale = max(float(np.abs(terms.high[np.isfinite(terms.high)]).max(initial=1.0)) / 1e4, 1.0)
-        self.prices = CellPrices(np.zeros(terms.low.size), 0.0)
+        self.prices = np.zeros(terms.low.size)
         self.bound = -np.inf
 
     def run(self, deadline: Deadline, known: Sequence[RegisterCandidate] = ()) -> tuple[RegisterCandidate, float]:
@@ -380,16 +380,16 @@ class RegisterSearch:
         for candidate in found:
             master.add(candidate.fixed / self.scale, candidate.counts / self.scale)
         for _ in range(PARAMS.n_steps):
-            candidate = self.cheapest(prices.cells)
+            candidate = self.cheapest(prices)
             found.append(candidate)
-            least = candidate.fixed + float(prices.cells @ candidate.counts) - self.scale * prices.constant
+            least = candidate.fixed + float(prices @ candidate.counts) - self.scale * master.constant(prices)
             if least > self.bound:
                 self.bound, self.prices = least, prices
             master.add(candidate.fixed / self.scale, candidate.counts / self.scale)
             better = None if deadline.passed else master.solve(deadline)
-            if better is None or self.scale * better.bound - self.bound < PARAMS.close:
+            if better is None or self.scale * better[1] - self.bound < PARAMS.close:
                 break
-            prices = better
+            prices = better[0]
 
         # 2. Add the cheapest of all trees between the bound and the best tree.
         costs = [self.settled_cost(candidate) for candidate in found]
@@ -415,7 +415,7 @@ class RegisterSearch:
         Returns their total costs, shape (n,); the position of each tree's part in the list of each region, shape
         (n, n_regions); and these lists of splits and classes.
         """
-        above, cells = self.terms.term * self.terms.above, self.prices.cells
+        above, cells = self.terms.term * self.terms.above, self.prices
         least = [self._best(histograms, cells)[0] for histograms in self.histograms]
         costs, counts, places = np.full(1, above), np.zeros((1, len(cells))), np.zeros((1, 0), dtype=np.int64)
         n_leaves, lists, most = 2**self.counting.depth, [], min(PARAMS.most_trees, PARAMS.most_counts // len(cells))
