@@ -120,7 +120,7 @@ def test_each_tree_is_assessed_by_trees_as_simple_and_the_fitted_one_by_the_fit(
             continue
         trees = []
         for trained in cross_fitted.trained:
-            trees.append([tree for terms, tree in trained.simplification.frontier() if terms <= step.n_terms][-1])
+            trees.append([tree for terms, tree in trained.evidence_fit.frontier() if terms <= step.n_terms][-1])
         assert step.accuracy == pytest.approx(accuracy_by_hand(fit, cross_fitted.folds, trees, known.labels.codes))
 
 
@@ -182,7 +182,7 @@ def test_it_prints_a_table_and_slices_are_paths(path):
 
 
 def test_it_repeats_itself(fit, path):
-    again = fit.clf._simplification.path(fit.clf._rules_of, fit.clf._agreement_of)
+    again = fit.clf._evidence_fit.path(fit.clf._rules_of, fit.clf._agreement_of)
     assert [(step.evidence_gap, step.agreement) for step in again] == [
         (step.evidence_gap, step.agreement) for step in path
     ]
@@ -232,7 +232,7 @@ def test_pickles_and_model_files_have_no_path(tmp_path):
 
 def test_rows_are_not_in_the_pickle():
     clf = fitted().clf
-    assert len(pickle.dumps(clf)) < 20_000 < len(pickle.dumps(clf._simplification))
+    assert len(pickle.dumps(clf)) < 20_000 < len(pickle.dumps(clf._evidence_fit))
 
 
 def test_only_a_fit_with_a_guide_has_a_path(survey):

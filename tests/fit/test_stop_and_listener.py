@@ -169,14 +169,14 @@ def test_a_search_that_is_cut_short_never_gives_a_tree_worse_than_one_class_for_
     context = open_context(Budget(solver=None), stop, heard)
     found = weigh_evidence(prepared, context, guidance)
     assert found.ended == "interrupted"
-    evidence = found.weighed.evidence
+    evidence = found.evidence_fit.evidence
 
     def cost(tree):
         return evidence.total_cost(evidence.cost_of(tree), guidance.spec.price_of(evidence.n_given))
 
     constant = [ObliqueTree.constant(prepared.topology, problem.n_features, right=right) for right in (False, True)]
     least = min(map(cost, constant))
-    best = found.weighed.tree
+    best = found.evidence_fit.found.tree
     assert cost(best) < least if best.omega.any() else cost(best) == least
 
 

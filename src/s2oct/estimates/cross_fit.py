@@ -41,7 +41,7 @@ def fit_folds(
         if progress is not None:
             progress(number, len(folds))
         task = replace(fit, known=fit.known.without(held), advice=None)
-        trained = None if stop() else task.run(now(), stop=stop).trained
+        trained = None if stop() else task.run(now(), stop=stop)[0]
         if trained is None or trained.certificate.ended == INTERRUPTED:
             raise AssessmentStopped(f"The assessment was interrupted after {number} of {len(folds)} folds")
         found.append(trained)
@@ -161,7 +161,7 @@ class CrossFit:
         """Return numbers of terms and trees of each fold's path, simplest first."""
         deadline = Deadline(math.inf, stop)
         fronts = [
-            [(0, found.tree)] if found.simplification is None else found.simplification.frontier(deadline)
+            [(0, found.tree)] if found.evidence_fit is None else found.evidence_fit.frontier(deadline)
             for found in self.trained
         ]
         if stop():

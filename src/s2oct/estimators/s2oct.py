@@ -34,7 +34,7 @@ from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRI
 from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Listener
 from s2oct.fit.register import Register, is_large
-from s2oct.fit.simplicity import SimplicityPath, SimplicityStep, Simplification
+from s2oct.fit.simplicity import EvidenceFit, SimplicityPath, SimplicityStep
 from s2oct.fit.task import FitTask, leaves_of
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
@@ -53,7 +53,7 @@ from s2oct.wording import brief, listed, plural
 _OF_TABLE = ("totals", "population_totals", "domains", "as_shares", "sample_weight")
 """Arguments of ``fit`` that describe a table passed to ``estimate`` or ``assess``."""
 
-_OF_SESSION = ("_fit", "_known", "_simplification", "_path", "_cross_fit", "_source")
+_OF_SESSION = ("_fit", "_known", "_evidence_fit", "_path", "_cross_fit", "_source")
 """Attributes with the rows of the fit, which neither pickles nor model files keep."""
 
 
@@ -183,7 +183,7 @@ class S2OCTClassifier(TreeClassifier):
     _slope: float
     _fit: FitTask | None
     _known: Known
-    _simplification: Simplification | None
+    _evidence_fit: EvidenceFit | None
     _path: SimplicityPath | None
     _cross_fit: CrossFit | None
     _source: tuple[S2OCTClassifier, int | None] | None
@@ -370,7 +370,7 @@ class S2OCTClassifier(TreeClassifier):
             trained.stability,
             trained.stability_note,
         )
-        self._simplification, self._path, self._cross_fit, self._source = trained.simplification, None, None, None
+        self._evidence_fit, self._path, self._cross_fit, self._source = trained.evidence_fit, None, None, None
         share = 1.0 if register is None else register.share
         self.resolved_params_ = fitted.resolved(self.tree_.topology.depth, share)
         self._slope = self._fitted_slope(fitted.problem)
@@ -748,14 +748,14 @@ class S2OCTClassifier(TreeClassifier):
                 "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
                 "fit or without a guide."
             )
-        assert self._simplification is not None
+        assert self._evidence_fit is not None
         if self._source is not None:
             path = self._source[0].simplicity_path(assess=assess, stop=stop, progress=progress)
             own = next((step for step in path.with_fitted if step.tree is self.tree_), path.fitted)
             return SimplicityPath(path.with_fitted, own, path.recommended)
         if self._path is None:
             # A page and a report use the same path, which takes longer than the fit.
-            self._path = self._simplification.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
+            self._path = self._evidence_fit.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
         if assess and self._path.recommended is None and self.can_be_assessed:
             cross_fitted = self._cross_fitted(N_FOLDS, stop, progress)
             self._path = cross_fitted.assessed_path(self._path, stop or never)
@@ -787,7 +787,7 @@ class S2OCTClassifier(TreeClassifier):
     def has_simplicity_path(self) -> bool:
         """Whether the rows of the fit and the guide's predictions for them are available."""
         check_is_fitted(self)
-        return getattr(self, "_simplification", None) is not None
+        return getattr(self, "_evidence_fit", None) is not None
 
     def with_tree(self, step: SimplicityStep | ObliqueTree) -> S2OCTClassifier:
         """Choose another tree for the same rows: a simpler or richer one of the path, or an alternative.
@@ -834,7 +834,7 @@ class S2OCTClassifier(TreeClassifier):
         is_of_fit = isinstance(step, SimplicityStep) and step.term_price is None
         n_terms = step.n_terms if isinstance(step, SimplicityStep) else chosen.certificate_.n_terms
         chosen._source = (self._as_source(), None if is_of_fit else n_terms)
-        chosen._simplification, chosen._path, chosen._cross_fit = self._simplification, None, None
+        chosen._evidence_fit, chosen._path, chosen._cross_fit = self._evidence_fit, None, None
         chosen._complete(task, task)
         return chosen
 

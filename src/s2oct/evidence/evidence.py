@@ -227,13 +227,17 @@ class Evidence:
                 found += 0 if has_gap_alone else min(len(used), n_levels - len(used)) - 1
         return found
 
+    def against(self, cost: EvidenceCost) -> float:
+        """Rows against a tree, with rows off at their price."""
+        return cost.rows + self.row_off * cost.off
+
     def total_cost(self, cost: EvidenceCost, term_price: float) -> float:
         """Total cost of a tree: rows against it, plus rows off and terms at their prices."""
-        return cost.rows + self.row_off * cost.off + term_price * cost.price
+        return self.against(cost) + term_price * cost.price
 
     def is_as_good(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
         """Whether a tree is within 1 % of the rows of the best one; rows off count at their price."""
-        return cost.rows + self.row_off * cost.off <= best.rows + self.row_off * best.off + 0.01 * self.n_given
+        return self.against(cost) <= self.against(best) + 0.01 * self.n_given
 
     @cached_property
     def bound(self) -> float:

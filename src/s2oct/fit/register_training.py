@@ -185,12 +185,12 @@ def _exact(
     task: RegisterTask, trained: Trained, evidence: Evidence, deadline: Deadline, pass_seconds: float
 ) -> ExactFit | str:
     """Find the tree from histograms of all rows; otherwise return the reason, empty if the user already knows it."""
-    advice, simplification, register = trained.advice, trained.simplification, task.register
-    if advice is None or simplification is None:
+    advice, fit, register = trained.advice, trained.evidence_fit, task.register
+    if advice is None or fit is None:
         return ""
     if advice.of_rows is None:
         return NO_ANSWERS
-    search, targets = simplification.search, register.targets
+    search, targets = fit.search, register.targets
     if register.is_weighted:
         targets = targets.widened(NEARLY_MET)
     low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
@@ -199,7 +199,7 @@ def _exact(
     asked = asked_of(search, n_regions * (targets.n_classes + 1 + len(low)))
     if not asked:
         return TOO_MANY_DOMAINS if search.questions else ""
-    counting = CountPairs(tuple(asked.values()), trained.tree, simplification.columns, advice.of_rows, len(low))
+    counting = CountPairs(tuple(asked.values()), trained.tree, fit.columns, advice.of_rows, len(low))
     needed = pass_seconds + _seconds(counting, register)
     histograms = register.batches.total(counting, deadline) if deadline.allows(PARAMS.hope * needed) else None
     if histograms is None:

@@ -5,24 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
+import numpy as np
+
 from s2oct.evidence.evidence import Evidence, EvidenceCost
-from s2oct.evidence.exact import ExactSearch
+from s2oct.evidence.exact import ExactSearch, Found
 from s2oct.p2.prepared import Columns, widened_tree
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.trees.rounding import pruned
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import percentage
 
-PRICES = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
-"""Term prices at which trees are found, as multiples of the term price of the fit."""
 
-FEW_PRICES = (16.0, 4.0, 1.0, 0.25)
-"""The same for one of many fits: the path should not take much longer than the fit itself."""
+@dataclass(frozen=True)
+class PathParams:
+    """Effort of a simplicity path.
 
-WORTH = 0.5
-"""Minimum number of rows of evidence that a richer tree must save to be on the path."""
+    Attributes
+    ----------
+    prices : tuple of float
+        Term prices at which trees are found, as multiples of the term price of the fit: each halves the one before.
+    few_prices : tuple of float
+        The same for one of many fits: the path should not take much longer than the fit itself.
+    worth : float
+        Minimum number of rows of evidence that a richer tree must save to be on the path.
+    most_others : int
+        Maximum number of other trees as good as the fitted one: enough for a stability.
+    """
+
+    prices: tuple[float, ...] = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
+    few_prices: tuple[float, ...] = (16.0, 4.0, 1.0, 0.25)
+    worth: float = 0.5
+    most_others: int = 5
+
+
+PARAMS = PathParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +149,8 @@ class SimplicityPath(Sequence[SimplicityStep]):
 
 
 @dataclass(frozen=True, eq=False)
-class Simplification:
-    """The data needed to find the trees of a path after the fit.
+class EvidenceFit:
+    """A fit of the evidence model, which can also find simpler and richer trees.
 
     Attributes
     ----------
@@ -139,10 +158,10 @@ class Simplification:
         The cost of each class for each row, in the user's units.
     search : ExactSearch
         The search of the fit; the trees of the path use its questions.
-    fitted : ObliqueTree
-        The tree of the fit, over the columns that it may use.
-    fitted_cost : EvidenceCost
-        Cost of the tree of the fit.
+    found : Found
+        The result of the search: the fitted tree, over the columns that it may use, and what is proved.
+    is_complete : bool
+        Whether the evidence is complete: the guide answered, or there are no unlabeled rows to ask about.
     columns : tuple of int or None
         The columns that trees may use; the rows have only these columns.
     n_features : int
@@ -151,10 +170,28 @@ class Simplification:
 
     evidence: Evidence
     search: ExactSearch
-    fitted: ObliqueTree
-    fitted_cost: EvidenceCost
+    found: Found
+    is_complete: bool
     columns: Columns
     n_features: int
+
+    @cached_property
+    def cost(self) -> EvidenceCost:
+        """Cost of the fitted tree."""
+        return self.evidence.cost_of(self.found.tree)
+
+    @cached_property
+    def others(self) -> list[ObliqueTree]:
+        """Other trees that are as good as the fitted one and differ on some row, up to a maximum number."""
+        rows, others = self.evidence.X, []
+        for tree in self.search.others():
+            if not self.evidence.is_as_good(self.evidence.cost_of(tree), self.cost):
+                break
+            if not np.array_equal(tree.predict(rows), self.found.tree.predict(rows)):
+                others.append(tree)
+            if len(others) == PARAMS.most_others:
+                break
+        return others
 
     def path(
         self,
@@ -182,7 +219,7 @@ class Simplification:
         SimplicityPath
             The trees, the fitted one among them unless a simpler one matches it.
         """
-        fitted, kept, bounds = self._found(PRICES, deadline)
+        fitted, kept, bounds = self._found(PARAMS.prices, deadline)
         least = kept[-1].against
 
         def as_step(step: _Tree) -> SimplicityStep:
@@ -206,14 +243,14 @@ class Simplification:
 
     def frontier(self, deadline: Deadline = NO_DEADLINE) -> list[tuple[int, ObliqueTree]]:
         """Terms and trees of a path, simplest first, found at fewer prices: for one of many fits."""
-        _, kept, _ = self._found(FEW_PRICES, deadline)
+        _, kept, _ = self._found(PARAMS.few_prices, deadline)
         return [(step.cost.terms, self._widened(step.tree)) for step in kept]
 
     def _found(
         self, factors: Sequence[float], deadline: Deadline
     ) -> tuple[_Tree, list[_Tree], list[tuple[float, float]]]:
         """The fitted tree, the trees of the path, and each term price with the bound at this price."""
-        steps = [self._step(self.fitted, self.fitted_cost, None, 0.0)]
+        steps = [self._step(self.found.tree, self.cost, None, 0.0)]
         bounds: list[tuple[float, float]] = []
         for factor in factors:
             if deadline.passed:
@@ -224,9 +261,9 @@ class Simplification:
             bounds.append((price, found.bound))
             steps += [self._step(tree, self.evidence.cost_of(tree), price, found.bound) for tree in search.frontier()]
         kept: list[_Tree] = []
-        # Among trees with equal numbers of terms, the fitted one comes first unless another saves more than `WORTH`.
-        for step in sorted(steps, key=lambda step: (step.cost.terms, step.against - WORTH * (step is steps[0]))):
-            if not kept or step.against < kept[-1].against - WORTH:
+        # Among trees with equal numbers of terms, the fitted one comes first unless another saves enough.
+        for step in sorted(steps, key=lambda step: (step.cost.terms, step.against - PARAMS.worth * (step is steps[0]))):
+            if not kept or step.against < kept[-1].against - PARAMS.worth:
                 kept.append(step)
         return steps[0], kept, bounds
 
@@ -234,7 +271,7 @@ class Simplification:
         return widened_tree(tree, self.columns, self.n_features)
 
     def _step(self, tree: ObliqueTree, cost: EvidenceCost, price: float | None, bound: float) -> _Tree:
-        return _Tree(tree, cost, cost.rows + self.evidence.row_off * cost.off, price, bound)
+        return _Tree(tree, cost, self.evidence.against(cost), price, bound)
 
 
 @dataclass(frozen=True, eq=False)

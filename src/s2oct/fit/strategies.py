@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
-from s2oct.evidence.evidence import Evidence, EvidenceCost
-from s2oct.evidence.exact import ExactSearch, Found
+from s2oct.evidence.evidence import Evidence
+from s2oct.evidence.exact import ExactSearch
 from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advice_in_time
-from s2oct.fit.incumbent import LEAST_POOL, Incumbent
+from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import Exploration, Formulation, Portfolio
 from s2oct.p2.costs import feasible_score, lengthened, mended
+from s2oct.fit.simplicity import EvidenceFit
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import build_lean, decode_tree, encode_tree, p2_size
 from s2oct.p2.node_programs import fewer_features, polish
@@ -86,49 +87,8 @@ class StrategyResult:
     bound: Bound
     ended: str
     incumbent: Incumbent
-    weighed: Weighed | None = None
+    evidence_fit: EvidenceFit | None = None
     advice: Advice | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Weighed:
-    """The additional results of a fit of the evidence model.
-
-    Attributes
-    ----------
-    evidence : Evidence
-        The cost of each class for each row, in the user's units.
-    tree : ObliqueTree
-        The tree in the user's units, with short offsets.
-    cost : EvidenceCost
-        Cost of the tree.
-    search : ExactSearch
-        The search that found the tree.
-    found : Found
-        The result of the search, with its bounds.
-    is_complete : bool
-        Whether the evidence is complete: the guide answered, or there are no unlabeled rows to ask about.
-    """
-
-    evidence: Evidence
-    tree: ObliqueTree
-    cost: EvidenceCost
-    search: ExactSearch
-    found: Found
-    is_complete: bool
-
-    @cached_property
-    def others(self) -> list[ObliqueTree]:
-        """Other trees that are as good as the fitted one and differ on some row, up to a maximum number."""
-        rows, found = self.evidence.X, []
-        for tree in self.search.others():
-            if not self.evidence.is_as_good(self.evidence.cost_of(tree), self.cost):
-                break
-            if not np.array_equal(tree.predict(rows), self.tree.predict(rows)):
-                found.append(tree)
-            if len(found) == LEAST_POOL:
-                break
-        return found
 
 
 def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) -> StrategyResult:
@@ -163,7 +123,7 @@ def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) 
         Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
         ended_by(context.clock, PROVED if found.is_proved else CONVERGED),
         incumbent,
-        Weighed(evidence, found.tree, evidence.cost_of(found.tree), search, found, is_complete),
+        EvidenceFit(evidence, search, found, is_complete, prepared.spec.features, prepared.given.n_features),
         advice,
     )
     return result if is_complete else _without_answer(result, guidance, context)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -29,17 +29,6 @@ from s2oct.stopping import Deadline, Stop, never, now
 from s2oct.tables.encoding import Features
 from s2oct.tables.features import without_columns
 from s2oct.trees.tree import ObliqueTree
-
-
-class TaskResult(NamedTuple):
-    """The result of a fit: the tree with its certificate, the task with the guide's advice, and a data summary.
-
-    For a register, ``task`` is the task of its sample.
-    """
-
-    trained: Trained
-    task: FitTask
-    summary: DataSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +110,13 @@ class FitTask:
 
     def run(
         self, began: float, register: Register | None = None, stop: Stop = never, listener: Listener | None = None
-    ) -> TaskResult:
+    ) -> tuple[Trained, FitTask, DataSummary]:
         """Fit a tree to all rows, or to a register whose sample is the rows of this task.
 
         For a register, guide and questions come from the sample. Passes over all rows then find the tree and its last
         offsets. ``began`` is the time (of `now`) at which the time limit began.
+
+        Returns the tree with its certificate, this task with the guide's advice, and a summary of all rows.
         """
         task = self if register is None else replace(self, evidence_spec=self.evidence_spec.of_sample(register.share))
         problem, guidance = task.problem, task._guidance()
@@ -148,7 +139,7 @@ class FitTask:
             # The fitted guide needs more memory than everything else that a fit keeps.
             advice = advice._replace(of_rows=None)
         trained = replace(trained, certificate=replace(trained.certificate, chance=chance), advice=None)
-        return TaskResult(trained, replace(task, advice=advice), summary)
+        return trained, replace(task, advice=advice), summary
 
     def _guidance(self) -> Guidance | None:
         """The guide, to be asked when the fit needs it; None without a guide."""

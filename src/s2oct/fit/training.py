@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from s2oct.fit.certificate import Certificate, certify
 from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, Listeners
 from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Portfolio
-from s2oct.fit.simplicity import Simplification
+from s2oct.fit.simplicity import EvidenceFit
 from s2oct.fit.strategies import (
     StrategyResult,
     break_ties,
@@ -74,8 +73,8 @@ class Trained:
         Why the stability is unknown, or how few trees it comes from; empty otherwise.
     others : tuple of ObliqueTree
         Other trees that are equally good, distinct, in the user's units.
-    simplification : Simplification, optional
-        Finds simpler and richer trees, if the evidence model was fitted.
+    evidence_fit : EvidenceFit, optional
+        The search of the evidence model, which finds simpler and richer trees; None if P2 was fitted.
     advice : Advice, optional
         The guide's probabilities; None if it was not asked or did not finish in time.
     """
@@ -88,7 +87,7 @@ class Trained:
     notices: tuple[str, ...] = ()
     stability_note: str = ""
     others: tuple[ObliqueTree, ...] = ()
-    simplification: Simplification | None = None
+    evidence_fit: EvidenceFit | None = None
     advice: Advice | None = None
 
     def over(self, problem: Problem) -> Trained:
@@ -100,6 +99,7 @@ class Trained:
             witness=widened_tree(self.witness, columns, n_features),
             scaling=widened_scaling(self.scaling, columns, n_features),
             others=tuple(widened_tree(other, columns, n_features) for other in self.others),
+            evidence_fit=None if self.evidence_fit is None else replace(self.evidence_fit, n_features=n_features),
         )
 
 
@@ -158,7 +158,7 @@ def train(
     seconds = context.clock.elapsed
     # 4. Look for other trees that are equally good: how far they agree with the tree shows its stability.
     others = [] if alone else _others(outcome, context)
-    if outcome.weighed is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
+    if outcome.evidence_fit is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
         outcome = replace(outcome, ended=TIME_LIMIT)
     if context.clock.stopped() and outcome.ended != INTERRUPTED:
         context.notices.append(
@@ -166,19 +166,7 @@ def train(
         )
     # 5. Return to the user's units and short decimals, and certify the tree on the user's rows: rounding and scaling
     #    could have changed what was found.
-    trained = _trained(outcome, seconds, others, context)
-    # 6. After a fit of the evidence model, keep its search: the simplicity path uses the same questions.
-    if outcome.weighed is None or guidance is None:
-        return trained.over(problem)
-    simplification = Simplification(
-        evidence=outcome.weighed.evidence,
-        search=outcome.weighed.search,
-        fitted=trained.tree,
-        fitted_cost=outcome.weighed.cost,
-        columns=spec.features,
-        n_features=problem.n_features,
-    )
-    return replace(trained.over(problem), simplification=simplification)
+    return _trained(outcome, seconds, others, context).over(problem)
 
 
 def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: float = 0.0) -> FitContext:
@@ -212,7 +200,8 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     """Return the tree in the user's units, certified on the user's rows."""
     prepared = outcome.prepared
     witness = prepared.scaling.to_user(outcome.tree)
-    tree = as_rules(witness, prepared.given.X) if outcome.weighed is None else outcome.weighed.tree
+    fit = outcome.evidence_fit
+    tree = as_rules(witness, prepared.given.X) if fit is None else fit.found.tree
     if (witness.apply(prepared.given.X) != tree.apply(prepared.given.X)).any():
         # With very large numbers, conversion to model units and back loses digits.
         witness = tree
@@ -221,9 +210,12 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         seconds=seconds,
         ended=outcome.ended,
         history=tuple(outcome.incumbent.history),
-        **_weighed(outcome),
     )
-    weighed = outcome.weighed is not None
+    if fit is not None:
+        # Without the guide's answer, a bound says nothing about the requested model.
+        bound, among = (fit.found.bound, fit.found.among) if fit.is_complete else (0.0, "")
+        record = replace(record, model=EVIDENCE, evidence_cost=fit.found.cost, evidence_bound=bound, proved_among=among)
+    weighed = fit is not None
     stability = agreement(prepared, tree, others)
     if not others and all_starts_agree(outcome.ended, weighed=weighed):
         stability = np.ones_like(stability)
@@ -241,24 +233,15 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
         tuple(context.notices),
         note,
         alternatives,
-        advice=outcome.advice,
+        fit,
+        outcome.advice,
     )
-
-
-def _weighed(outcome: StrategyResult) -> dict[str, Any]:
-    """Fields of the record that a fit of the evidence model has; empty for other fits."""
-    if outcome.weighed is None:
-        return {}
-    found = outcome.weighed.found
-    # Without the guide's answer, a bound says nothing about the requested model.
-    bound, among = (found.bound, found.among) if outcome.weighed.is_complete else (0.0, "")
-    return {"model": EVIDENCE, "evidence_cost": found.cost, "evidence_bound": bound, "proved_among": among}
 
 
 def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
     """Other trees that are equally good."""
-    if outcome.weighed is not None:
-        return [outcome.prepared.scaling.to_model(other) for other in outcome.weighed.others]
+    if outcome.evidence_fit is not None:
+        return [outcome.prepared.scaling.to_model(other) for other in outcome.evidence_fit.others]
     return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
 
 
