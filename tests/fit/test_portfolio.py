@@ -11,7 +11,7 @@ import pytest
 
 from s2oct import S2OCTClassifier
 from s2oct.fit.context import SOLVING, Budget, FitContext, Listeners
-from s2oct.fit.portfolio import Portfolio
+from s2oct.fit.portfolio import search_and_solve
 from s2oct.fit.strategies import open_incumbent, p2_formulation, solve_p2
 from s2oct.solvers import SolveResult
 from s2oct.stopping import Clock
@@ -50,7 +50,7 @@ def test_rounds_are_not_run_twice_when_the_solver_fails(medium):
 
     context = FitContext(Budget(solver="dying", time_limit=5.0), Dying(), Clock(5.0), Listeners())
     incumbent = open_incumbent(medium.prepared, context)
-    Portfolio(context, incumbent, explore, p2_formulation(medium.prepared)).run()
+    search_and_solve(context, incumbent, explore, p2_formulation(medium.prepared))
     assert numbers == [0, 10, 20]
 
 
@@ -66,7 +66,7 @@ def test_without_a_model_for_the_solver_no_round_is_cut_short(medium):
     incumbent = open_incumbent(medium.prepared, context)
     formulation = p2_formulation(medium.prepared)
     too_large = replace(formulation, size=replace(formulation.size, n_entries=10**9))
-    Portfolio(context, incumbent, explore, too_large).run()
+    search_and_solve(context, incumbent, explore, too_large)
     assert len(given) == 1
     assert given[0] > 4.5
 

@@ -20,9 +20,10 @@ from s2oct.fit.context import (
     STAGES,
     Budget,
     Guidance,
+    open_context,
 )
 from s2oct.fit.strategies import weigh_evidence
-from s2oct.fit.training import open_context, train
+from s2oct.fit.training import train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.problem.problem import Advice, Problem
 from s2oct.solvers.worker import PARAMS

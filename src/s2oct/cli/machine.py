@@ -184,16 +184,16 @@ def _print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | No
 
 def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]:
     """Describe what to expect of a fit of this size within the time limit, with and without a guide."""
-    from s2oct.fit.portfolio import HEAD_START, LONGEST_HEAD_START
+    from s2oct.fit.portfolio import PARAMS
     from s2oct.p2.milp import ENTRIES_PER_SECOND
 
     lines = ["With a guide, the default, the search ends when it finds nothing better. It needs no solver."]
-    head_start = min(HEAD_START * time_limit, LONGEST_HEAD_START)
+    head_start = min(PARAMS.head_start * time_limit, PARAMS.longest_head_start)
     lines.append(f"With --guide none, the search has the first {head_start:.3g} s to itself; most problems end there.")
     seconds_left = time_limit - head_start
     if size.n_entries > ENTRIES_PER_SECOND * seconds_left:
         solving = size.n_entries / ENTRIES_PER_SECOND
-        enough = solving + min(solving * HEAD_START / (1 - HEAD_START), LONGEST_HEAD_START)
+        enough = solving + min(solving * PARAMS.head_start / (1 - PARAMS.head_start), PARAMS.longest_head_start)
         lines.append(
             f"Then the model is too large to be solved in the remaining {seconds_left:.3g} s: the search continues "
             "alone, and the lower bound will be one that needs no solver. "

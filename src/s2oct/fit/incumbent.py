@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -119,14 +120,33 @@ class Incumbent:
 
 # Other trees that cost no more than the fitted tree, and their agreement with it.
 
-POOL, POOL_ROUNDS, LEAST_POOL = 20, 100, 5
-"""Maximum number of trees in the pool and of rounds, and minimum number of trees for a meaningful stability."""
 
-POOL_SECONDS = 0.05, 2.0
-"""Minimum seconds for the pool, without and with a guide; if the fit took longer, the seconds of the fit."""
+@dataclass(frozen=True)
+class PoolParams:
+    """Effort of the search for other trees that cost no more. The user is waiting for the tree, which is final.
 
-LONGEST_POOL, FRUITLESS_ROUNDS = 5.0, 10
-"""Maximum seconds for the pool, and maximum number of fruitless rounds in a row: the user is waiting for the tree."""
+    Attributes
+    ----------
+    most, enough : int
+        Maximum number of trees, and minimum number for a meaningful stability.
+    most_rounds, fruitless_rounds : int
+        Maximum number of rounds, and of fruitless rounds in a row.
+    least_seconds, least_seconds_guided : float
+        Seconds without and with a guide, whose P2 is harder to search; if the fit took longer, the seconds of the fit.
+    longest_seconds : float
+        Maximum seconds.
+    """
+
+    most: int = 20
+    enough: int = 5
+    most_rounds: int = 100
+    fruitless_rounds: int = 10
+    least_seconds: float = 0.05
+    least_seconds_guided: float = 2.0
+    longest_seconds: float = 5.0
+
+
+PARAMS = PoolParams()
 
 
 def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
@@ -137,11 +157,12 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
     context.listener.stage(COMPARING)
     cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE
     instance = Instance.of(prepared.without_guide(), cost)
-    until = clock.deadline(min(max(clock.elapsed, POOL_SECONDS[prepared.problem.guide is not None]), LONGEST_POOL))
+    least = PARAMS.least_seconds if prepared.problem.guide is None else PARAMS.least_seconds_guided
+    until = clock.deadline(min(max(clock.elapsed, least), PARAMS.longest_seconds))
     found: list[ObliqueTree] = []
     last = -1
-    for number in range(POOL_ROUNDS):
-        if len(found) >= POOL or number - last > FRUITLESS_ROUNDS or until.passed:
+    for number in range(PARAMS.most_rounds):
+        if len(found) >= PARAMS.most or number - last > PARAMS.fruitless_rounds or until.passed:
             break
         by_descents = descends(instance, number, descents_lead=False)
         for candidate in reversed(run_round(instance, seed, number, until, by_descents=by_descents)):
@@ -173,7 +194,7 @@ def all_starts_agree(ended: str, *, weighed: bool) -> bool:
 
 def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
     """Explain why the stability is uncertain or unknown; empty if enough other trees were found."""
-    if n_found >= LEAST_POOL:
+    if n_found >= PARAMS.enough:
         return ""
     which = "as good" if weighed else "of no higher cost"
     if not n_found and ended == INTERRUPTED:
@@ -186,7 +207,7 @@ def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
     if not n_found:
         return f"The stability of rows is not known: the fit found no other tree {which}."
     return (
-        f"The stability of rows comes from {plural(n_found, 'other tree')} {which}, and at least {LEAST_POOL} are "
+        f"The stability of rows comes from {plural(n_found, 'other tree')} {which}, and at least {PARAMS.enough} are "
         "wanted: trees that were not found may differ on further rows."
     )
 

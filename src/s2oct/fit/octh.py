@@ -10,11 +10,10 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import SolverFailed
 from s2oct.fit.certificate import OCTHCertificate, certify_octh
-from s2oct.fit.context import Budget, FitContext, Listener
+from s2oct.fit.context import Budget, FitContext, Listener, open_context, with_reserve
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.portfolio import HEAD_START as SHORT_HEAD_START
-from s2oct.fit.portfolio import Formulation, Portfolio, bound_small
-from s2oct.fit.training import open_context, with_reserve
+from s2oct.fit.portfolio import PARAMS as PORTFOLIO
+from s2oct.fit.portfolio import Formulation, bound_small, search_and_solve
 from s2oct.p2.milp import octh_size
 from s2oct.p2.octh_milp import (
     NO_ERRORS,
@@ -42,8 +41,32 @@ from s2oct.trees.tree import ObliqueTree
 
 SMALL_PARTS = "small parts of the rows that HiGHS solved"
 
-MOST_ROWS = 24
-"""Maximum number of rows per part; with more, HiGHS takes too long."""
+
+@dataclass(frozen=True)
+class OcthParams:
+    """How a fit of OCT-H divides its time.
+
+    Attributes
+    ----------
+    part_rows : int
+        Maximum number of rows per part that HiGHS solves; with more, it takes too long.
+    parts_share : float
+        Seconds for bounds from parts of the rows, per second of the head start.
+    few_rows, head_start : int, float
+        With more labeled rows than this, the search runs alone for this share of the time limit: HiGHS then proves
+        little that counting does not.
+    priced_rounds : int
+        Rounds of search if coefficients have a price: annealing ignores this price, and only provides starts.
+    """
+
+    part_rows: int = 24
+    parts_share: float = 0.3
+    few_rows: int = 50
+    head_start: float = 0.5
+    priced_rounds: int = 30
+
+
+PARAMS = OcthParams()
 
 _WHOLE = 1e-4
 """A solver's bound that exceeds a whole number of errors by at most this much counts as that number."""
@@ -54,7 +77,7 @@ def raise_bound_by_parts(
 ) -> None:
     """Sum the minimum errors of disjoint parts, and report the sum after each part."""
     n_part = part_size(problem.n_features, topology)
-    if n_part > MOST_ROWS or separable_width(spec.mu) <= 0:
+    if n_part > PARAMS.part_rows or separable_width(spec.mu) <= 0:
         return
     counts = class_counts(problem, inseparable_rows(problem, spec.mu))
     merged = _merged(problem, spec, counts)
@@ -131,16 +154,6 @@ def _least_errors(
 
 # From labeled rows to a certified tree of OCT-H, the supervised baseline.
 
-PRICED_ROUNDS = 30
-"""Rounds of search if coefficients have a price: annealing ignores this price, and only provides starts."""
-
-FEW_ROWS, HEAD_START = 50, 0.5
-"""With more labeled rows than this, the search runs alone for this share of the time limit: HiGHS then proves little
-that counting does not."""
-
-PARTS_SHARE = 0.3
-"""Seconds for bounds from parts of the rows, per second of this head start."""
-
 
 @dataclass(frozen=True, eq=False)
 class TrainedOcth:
@@ -193,19 +206,19 @@ def train_octh(
                 if incumbent.is_over:
                     return first_round
         number = first_round
-        last = np.inf if spec.complexity == 0 else PRICED_ROUNDS
+        last = np.inf if spec.complexity == 0 else PARAMS.priced_rounds
         while number < last and not incumbent.is_over and not until.passed:
             incumbent.offer(search.run_round(number, incumbent.best, until))
             number += 1
         if first_round == 0 and context.solver is not None and not incumbent.is_over:
             # These bounds usually use all of their time. That does not count as a cut: no tree depends on them.
-            until = context.clock.anew().deadline(PARTS_SHARE * seconds)
+            until = context.clock.anew().deadline(PARAMS.parts_share * seconds)
             raise_bound_by_parts(scaled, topology, spec, incumbent, until)
         return number
 
     # 4. Run search and solver on one incumbent. With many rows a solver proves little, so it joins later.
-    head_start = HEAD_START if scaled.n_labeled > FEW_ROWS else SHORT_HEAD_START
-    Portfolio(context, incumbent, explore, _formulation(scaled, topology, spec), head_start).run()
+    head_start = PARAMS.head_start if scaled.n_labeled > PARAMS.few_rows else PORTFOLIO.head_start
+    search_and_solve(context, incumbent, explore, _formulation(scaled, topology, spec), head_start)
     # 5. Certify the tree in the user's units, in which it predicts, and compare its errors with those of CART.
     trained = _trained(problem, spec, scaling, incumbent, context)
     return _beside_cart(trained, search, context)

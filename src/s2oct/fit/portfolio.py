@@ -20,13 +20,36 @@ from s2oct.solvers.worker import require_memory
 from s2oct.stopping import Deadline
 from s2oct.trees.tree import ObliqueTree
 
+
+@dataclass(frozen=True)
+class PortfolioParams:
+    """How search and solver share the time limit.
+
+    Attributes
+    ----------
+    head_start, longest_head_start : float
+        Share of the limit in which the search runs alone, and its maximum seconds: by then most problems are solved.
+    refit_share, refit_seconds : float
+        Maximum share of the limit for refitting one new best tree, and seconds that are allowed in any case: a linear
+        program with many features can take longer than all rounds together.
+    worth_share : float
+        A search with `patience` counts a tree as better only if it is cheaper by at least this share.
+    finish_seconds : float
+        Seconds reserved for the steps from the solver's last tree to the certificate.
+    """
+
+    head_start: float = 0.15
+    longest_head_start: float = 30.0
+    refit_share: float = 0.05
+    refit_seconds: float = 1.0
+    worth_share: float = 0.01
+    finish_seconds: float = 0.05
+
+
+PARAMS = PortfolioParams()
+
+
 # Rounds of search until a deadline. Every new best tree is refitted.
-
-IMPROVEMENT_SHARE = 0.05
-"""Maximum share of the time limit for refitting one new best tree; at least a second is allowed."""
-
-WORTH_SHARE = 0.01
-"""A search with `patience` counts a tree as better only if it is cheaper by at least this share."""
 
 
 @dataclass(eq=False)
@@ -48,7 +71,7 @@ class Exploration:
     patience : int, optional
         Rounds without a better tree after which to stop.
     worth : float
-        Minimum improvement that counts as better for `patience`; at least `WORTH_SHARE` of the cost.
+        Minimum improvement that counts as better for `patience`; at least `worth_share` of the cost.
     """
 
     instance: Instance
@@ -84,7 +107,7 @@ class Exploration:
                     if self._enter(tree, until):
                         self.descents_lead = by_descents
             number += len(turns)
-            if incumbent.best_cost < to_beat - max(self.worth, WORTH_SHARE * incumbent.best_cost):
+            if incumbent.best_cost < to_beat - max(self.worth, PARAMS.worth_share * incumbent.best_cost):
                 led, to_beat = number, incumbent.best_cost
         return number
 
@@ -109,19 +132,12 @@ class Exploration:
             leads = True
             if self.incumbent.is_over:
                 break
-            # A linear program with many features can take longer than all rounds together.
-            allowed = max(1.0, IMPROVEMENT_SHARE * self.incumbent.clock.limit)
+            allowed = max(PARAMS.refit_seconds, PARAMS.refit_share * self.incumbent.clock.limit)
             tree = self.improve(tree, until.within(allowed))
         return leads
 
 
 # Search and solver in parallel: first the search alone, then both.
-
-HEAD_START, LONGEST_HEAD_START = 0.15, 30.0
-"""Share of the time limit in which the search runs alone, and its maximum seconds: by then most problems are solved."""
-
-FINISH_SECONDS = 0.05
-"""Seconds reserved for the steps from the solver's last tree to the certificate."""
 
 Explore = Callable[[int, float], int]
 """Runs search rounds, starting with a given number, for given seconds; returns the next number."""
@@ -139,60 +155,63 @@ class Formulation:
     """The minimum cost of a tree if the model's objective is at least the given value."""
 
 
-@dataclass(frozen=True, eq=False)
-class Portfolio:
-    """A search and, if the context has one, a solver, which improve the same incumbent."""
+def search_and_solve(
+    context: FitContext,
+    incumbent: Incumbent,
+    explore: Explore,
+    formulation: Formulation,
+    head_start: float = PARAMS.head_start,
+) -> None:
+    """Run a search and, if the context has one, a solver until the fit is over. The best tree stays in the incumbent.
 
-    context: FitContext
-    incumbent: Incumbent
-    explore: Explore
-    formulation: Formulation
-    head_start: float = HEAD_START
+    ``head_start`` is the share of the time limit in which the search runs alone.
+    """
+    clock = context.clock
+    context.listener.stage(SEARCHING)
+    alone = min(head_start * clock.limit, PARAMS.longest_head_start)
+    # A solver needs time for more than reading the model. The end of the head start cuts a round, whose work is lost.
+    # So the head start ends only if a solver follows.
+    is_worth_solving = formulation.size.n_entries <= ENTRIES_PER_SECOND * (clock.seconds_left - alone)
+    if context.solver is None or not is_worth_solving:
+        explore(0, clock.seconds_left)
+        return
+    number = explore(0, alone)
+    if incumbent.is_over:
+        return
 
-    def run(self) -> None:
-        """Run until the fit is over. The best tree stays in the incumbent."""
-        incumbent, clock = self.incumbent, self.context.clock
-        self.context.listener.stage(SEARCHING)
-        alone = min(self.head_start * clock.limit, LONGEST_HEAD_START)
-        # The end of the head start cuts a round, whose work is lost. So the head start ends only if a solver follows.
-        if self.context.solver is None or not self._is_worth_solving(clock.seconds_left - alone):
-            self.explore(0, clock.seconds_left)
-            return
-        number = self.explore(0, alone)
-        if incumbent.is_over:
-            return
+    def go_on() -> None:
+        nonlocal number
+        number = explore(number, clock.seconds_left)
 
-        def go_on() -> None:
-            nonlocal number
-            number = self.explore(number, clock.seconds_left)
+    try:
+        solve(context, incumbent, formulation, go_on)
+    except (SolverLicenceError, SolverFailed, MemoryError) as error:
+        reason = str(error) or "There is no memory for the model."
+        context.notices.append(f"{reason} The fit went on without it.")
+        go_on()
 
-        try:
-            self.solve(incumbent.best, go_on)
-        except (SolverLicenceError, SolverFailed, MemoryError) as error:
-            reason = str(error) or "There is no memory for the model."
-            self.context.notices.append(f"{reason} The fit went on without it.")
-            go_on()
 
-    def _is_worth_solving(self, seconds: float) -> bool:
-        """Whether a solver has time for more than reading the model."""
-        return self.formulation.size.n_entries <= ENTRIES_PER_SECOND * seconds
-
-    def solve(self, start: ObliqueTree | None, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Run the solver until the time is over, while ``meanwhile`` runs in this thread."""
-        solver, budget, formulation = self.context.solver, self.context.budget, self.formulation
-        assert solver is not None
-        require_memory(formulation.size.n_bytes, f"The model for {solver.name}")
-        self.context.listener.stage(SOLVING)
-        milp = formulation.build()
-        allowed = max(self.context.clock.seconds_left - FINISH_SECONDS, 0.01)
-        solve_in_worker(
-            solver,
-            milp,
-            limits=Limits(allowed, budget.n_jobs, budget.seed),
-            watcher=_Exchange(self.incumbent, milp, formulation, solver.name, known=start),
-            start=None if start is None else formulation.encode(milp, start),
-            meanwhile=meanwhile,
-        )
+def solve(
+    context: FitContext,
+    incumbent: Incumbent,
+    formulation: Formulation,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> None:
+    """Run the solver from the best tree until the time is over, while ``meanwhile`` runs in this thread."""
+    solver, budget, start = context.solver, context.budget, incumbent.best
+    assert solver is not None
+    require_memory(formulation.size.n_bytes, f"The model for {solver.name}")
+    context.listener.stage(SOLVING)
+    milp = formulation.build()
+    allowed = max(context.clock.seconds_left - PARAMS.finish_seconds, 0.01)
+    solve_in_worker(
+        solver,
+        milp,
+        limits=Limits(allowed, budget.n_jobs, budget.seed),
+        watcher=_Exchange(incumbent, milp, formulation, solver.name, known=start),
+        start=None if start is None else formulation.encode(milp, start),
+        meanwhile=meanwhile,
+    )
 
 
 def bound_small(incumbent: Incumbent, milp: Milp, deadline: Deadline) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from s2oct.evidence.evidence import Evidence, EvidenceCost
 from s2oct.evidence.exact import ExactSearch, Found
+from s2oct.fit.incumbent import PARAMS as POOL
 from s2oct.p2.prepared import Columns, widened_tree
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.trees.rounding import pruned
@@ -31,14 +32,11 @@ class PathParams:
         The same for one of many fits: the path should not take much longer than the fit itself.
     worth : float
         Minimum number of rows of evidence that a richer tree must save to be on the path.
-    most_others : int
-        Maximum number of other trees as good as the fitted one: enough for a stability.
     """
 
     prices: tuple[float, ...] = (32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.0)
     few_prices: tuple[float, ...] = (16.0, 4.0, 1.0, 0.25)
     worth: float = 0.5
-    most_others: int = 5
 
 
 PARAMS = PathParams()
@@ -189,7 +187,7 @@ class EvidenceFit:
                 break
             if not np.array_equal(tree.predict(rows), self.found.tree.predict(rows)):
                 others.append(tree)
-            if len(others) == PARAMS.most_others:
+            if len(others) == POOL.enough:
                 break
         return others
 

@@ -16,8 +16,8 @@ from s2oct.evidence.evidence import Evidence
 from s2oct.evidence.exact import ExactSearch
 from s2oct.fit.context import BREAKING_TIES, GUIDE_RUNS_ON, SEARCHING, FitContext, Guidance, advice_in_time
 from s2oct.fit.incumbent import Incumbent
-from s2oct.fit.portfolio import Exploration, Formulation, Portfolio
 from s2oct.p2.costs import feasible_score, lengthened, mended
+from s2oct.fit.portfolio import Exploration, Formulation, search_and_solve
 from s2oct.fit.simplicity import EvidenceFit
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import build_lean, decode_tree, encode_tree, p2_size
@@ -145,7 +145,7 @@ def solve_p2(prepared: Prepared, context: FitContext) -> StrategyResult:
     )
 
     # 3. The search has a head start. If P2 is still open, a solver joins with the best tree as its start.
-    Portfolio(context, incumbent, exploration.run, p2_formulation(prepared)).run()
+    search_and_solve(context, incumbent, exploration.run, p2_formulation(prepared))
     return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.fit.certificate import Certificate, certify
-from s2oct.fit.context import PREPARING, Budget, FitContext, Guidance, Listener, Listeners
+from s2oct.fit.context import PARAMS, Budget, FitContext, Guidance, Listener, open_context, with_reserve
 from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
-from s2oct.fit.portfolio import Portfolio
+from s2oct.fit.portfolio import solve
 from s2oct.fit.simplicity import EvidenceFit
 from s2oct.fit.strategies import (
     StrategyResult,
@@ -36,13 +36,9 @@ from s2oct.p2.prepared import (
 )
 from s2oct.p2.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord, bound_without_solver
 from s2oct.problem.problem import Advice, Problem
-from s2oct.solvers import load_solver
-from s2oct.stopping import Clock, Stop, never, now
+from s2oct.stopping import Stop, never
 from s2oct.trees.rounding import as_rules
 from s2oct.trees.tree import ObliqueTree
-
-PREPARATION_SHARE, LARGEST_RESERVE = 0.25, 0.2
-"""Maximum share of the time limit for preparation, and maximum share reserved for the steps after the search."""
 
 NOT_EXACT = (
     "The largest distance between two rows was not found in time: the constant M of P2 is larger than the paper's rule "
@@ -143,7 +139,7 @@ def train(
     # 1. Prepare the problem in a limited share of the time. The time that this takes shows how much to reserve for the
     #    steps after the search.
     context = open_context(budget, stop, listener, spent)
-    prepared = prepare(problem, spec, deadline=context.clock.deadline(PREPARATION_SHARE * budget.time_limit))
+    prepared = prepare(problem, spec, deadline=context.clock.deadline(PARAMS.preparation * budget.time_limit))
     context = with_reserve(context)
 
     # 2. Let the listener receive trees in the user's units, over all columns: inside the fit, trees are in model units.
@@ -167,25 +163,6 @@ def train(
     # 5. Return to the user's units and short decimals, and certify the tree on the user's rows: rounding and scaling
     #    could have changed what was found.
     return _trained(outcome, seconds, others, context).over(problem)
-
-
-def open_context(budget: Budget, stop: Stop, listener: Listener | None, spent: float = 0.0) -> FitContext:
-    """Load the solver, then start the clock: the time limit covers reading the data, but not importing the solver."""
-    solver = load_solver(budget.solver) if budget.solver is not None else None
-    clock = Clock(budget.time_limit, stop, now() - spent)
-    context = FitContext(budget, solver, clock, Listeners.of(listener))
-    context.listener.stage(PREPARING)
-    return context
-
-
-def with_reserve(context: FitContext) -> FitContext:
-    """Reserve time for the steps after the search.
-
-    They take less than twice as long as reading and preparation. A time measured on this table, at the present load of
-    the machine, is more accurate than any constant.
-    """
-    clock = context.clock.anew()  # steps that preparation skipped have their own notice
-    return replace(context, clock=replace(clock, reserve=min(2 * clock.elapsed, LARGEST_RESERVE * clock.limit)))
 
 
 def _tree(prepared: Prepared, context: FitContext, guidance: Guidance | None) -> StrategyResult:
@@ -288,8 +265,7 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     context = open_context(replace(budget, solver=budget.solver or "highs"), never, None)
     prepared = prepare(problem, spec, merge=False)
     incumbent = Incumbent(context.clock, partial(price_tree, prepared))
-    portfolio = Portfolio(context, incumbent, lambda number, seconds: number, p2_formulation(prepared, build_p2))
-    portfolio.solve(None)
+    solve(context, incumbent, p2_formulation(prepared, build_p2))
     # A solver may end without any tree.
     offer_constant_trees(prepared, incumbent)
     outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
