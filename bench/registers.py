@@ -34,7 +34,7 @@ from scaling import CHUNK, N_LABELED, mcc, peak_memory, table
 import s2oct
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.fit.register import SAMPLE, sampled_rows
+from s2oct.fit.register import PARAMS, sampled_rows
 
 MILLION, N_TABLES = 1_000_000, 4
 LONG = ("--time-limit", "3600")
@@ -62,9 +62,9 @@ def one_of_million(seed: int, which: str) -> dict[str, float]:
     X, truth = table(MILLION, 10, seed)
     y = np.full(MILLION, -1, dtype=np.int8)
     y[:N_LABELED] = truth[:N_LABELED]
-    fitted: Any = slice(None) if which == ALL else slice(N_LABELED + SAMPLE)
+    fitted: Any = slice(None) if which == ALL else slice(N_LABELED + PARAMS.rows)
     if which == SAMPLED:
-        fitted = sampled_rows(y >= 0, 0, SAMPLE)
+        fitted = sampled_rows(y >= 0, 0, PARAMS.rows)
     known = np.bincount(truth[fitted][y[fitted] < 0], minlength=2).tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", S2OCTWarning)

@@ -12,6 +12,7 @@ from s2oct.fit.register import Register
 from s2oct.fit.register_passes import TreeCounts, settle_totals
 from s2oct.problem.batches import ArrayBatches, added_up
 from s2oct.problem.known import Known, read_known
+from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.encoding import plain_encoding
 from s2oct.trees.topology import Topology
@@ -54,6 +55,11 @@ def table(n_rows: int = 2000, *, whole_numbers: bool = False, labeled_last: bool
     return Table(X, y, {"A": int((truth[[label is None for label in y]] == "A").sum())}, told)
 
 
+def sample_of(register: Register) -> Problem:
+    """The sample of a register as a problem."""
+    return Problem.from_known(register.rows, register.known)
+
+
 def tree_for(register: Register) -> ObliqueTree:
     """A tree of two last-level splits that nobody has fitted: it misses the total."""
     middle = float(np.median(register.rows[:, 2]))
@@ -67,7 +73,7 @@ def settle(
 ) -> tuple[ObliqueTree, TreeCounts | None]:
     """Settle a tree on a register without a guide, at any price of a row off; the tree and its counts."""
     tree = tree_for(register) if tree is None else tree
-    evidence = Evidence.of(register.problem(), tree.topology, 0.25, total_price=np.inf)
+    evidence = Evidence.of(sample_of(register), tree.topology, 0.25, total_price=np.inf)
     settled, counts, _ = settle_totals(register, tree, evidence, deadline, 0.0)
     return settled, counts
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from s2oct.fit.register import Register
 from s2oct.problem.known import read_known
-from tests.fit.register_tables import N_LABELED, table
+from tests.fit.register_tables import N_LABELED, sample_of, table
 
 
 def test_a_sample_has_all_labeled_rows_and_totals_in_proportion() -> None:
     small = table()
     register = small.register(most=150)
-    labels, problem = register.known.labels, register.problem()
+    labels, problem = register.known.labels, sample_of(register)
     assert labels.is_labeled.sum() == N_LABELED
     assert len(register.rows) == N_LABELED + 150
     assert np.array_equal(small.X[register.positions], register.rows)
@@ -50,6 +50,6 @@ def test_three_classes_and_weights_keep_their_sums() -> None:
     weights = np.linspace(1, 3, 2000)
     in_all = float(weights[N_LABELED:].sum())
     known = read_known(small.X, y, {"A": 0.5 * in_all, "C": 0.1 * in_all}, None, sample_weight=weights)
-    problem = Register.of_arrays(small.X, known, seed=0, most=150).problem()
+    problem = sample_of(Register.of_arrays(small.X, known, seed=0, most=150))
     assert np.isclose(problem.totals.sum(), problem.unlabeled_size.sum())
     assert np.allclose(problem.totals / problem.totals.sum(), [0.5, 0.4, 0.1])

@@ -36,7 +36,7 @@ from s2oct.stopping import NO_DEADLINE, never, now
 from s2oct.trees.features import as_features
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
-from tests.fit.register_tables import Reordered, Table, table
+from tests.fit.register_tables import Reordered, Table, sample_of, table
 
 
 def two_classes(X: Any, domains: Any = None) -> Any:
@@ -86,7 +86,7 @@ def guide_of(register: Register) -> Any:
 def fit(register: Register, depth: int = 2, spec: EvidenceSpec | None = None, of_rows: Any = ...) -> Trained:
     """Fit a register with the formula as its guide."""
     spec = EvidenceSpec() if spec is None else spec
-    problem, guide = register.problem(), guide_of(register)
+    problem, guide = sample_of(register), guide_of(register)
     of_rows = guide if of_rows is ... else of_rows
     advice = Advice(guide(problem.X_unlabeled), of_rows=of_rows)
     guidance = Guidance(lambda deadline: advice, 0.5, spec.of_sample(register.share))
@@ -103,7 +103,7 @@ def fit(register: Register, depth: int = 2, spec: EvidenceSpec | None = None, of
 def priced_rows(register: Register) -> tuple[Any, Any, Any, Any, Any]:
     """Every row of a register, labeled ones first: features, what classes cost it by the formula, size, and domains."""
     assert isinstance(register.batches, ArrayBatches)
-    problem, batches = register.problem(), list(register.batches)
+    problem, batches = sample_of(register), list(register.batches)
     X = np.concatenate([batch.X for batch in batches])
     sizes = np.concatenate([batch.sizes for batch in batches])
     said = guide_of(register)(X)
@@ -266,7 +266,7 @@ def test_the_certificate_has_what_the_tree_costs_over_all_rows(kind: str, depth:
     classes = tree.predict(X)
     rows = cost[np.arange(len(X)), classes].sum()
     terms = [len(np.flatnonzero(tree.omega[b])) for b in range(len(tree.omega)) if tree.omega[b].any()]
-    n_given = n * (register.problem().labeled_size.mean() * register.problem().unit / register.unit) + sizes[n:].sum()
+    n_given = n * (sample_of(register).labeled_size.mean() * sample_of(register).unit / register.unit) + sizes[n:].sum()
     price = max(0.003 * n_given, 2.1) * sum(map(split_price, terms))
     off = found.xi / register.unit
     assert found.evidence_cost == pytest.approx(rows + price + 1.5 * off, abs=1e-2)

@@ -70,7 +70,7 @@ def test_a_file_has_the_sample_the_totals_and_the_rows_of_the_same_table_in_memo
     assert np.array_equal(register.positions, expected.positions)
     assert np.array_equal(register.rows, expected.rows)
     assert register.targets.low.tolist() == expected.targets.low.tolist()
-    assert register.problem().totals.tolist() == expected.problem().totals.tolist()
+    assert register.known.targets.class_totals().tolist() == expected.known.targets.class_totals().tolist()
     marks = [one.batches.total(mark_rows, NO_DEADLINE) for one in (register, expected)]
     assert marks[0] is not None
     assert marks[1] is not None

@@ -12,68 +12,32 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.problem.batches import MOST_WHOLE, ArrayBatches, Batches, row_keys
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.targets import Targets
 from s2oct.problem.totals import largest_remainder
 
 
-def sampled_targets(targets: Targets, rows: IntArray, sizes: FloatArray, *, is_weighted: bool) -> Targets:
-    """Scale the totals to some of the unlabeled rows: each domain keeps the shares of its classes.
+@dataclass(frozen=True)
+class SampleParams:
+    """Size of a sample.
 
-    Parameters
+    Attributes
     ----------
-    targets : Targets
-        Totals of all unlabeled rows.
-    rows : ndarray of int
-        The rows of the sample among the unlabeled rows.
-    sizes : ndarray of shape (m,)
-        Contribution of each unlabeled row to the totals.
-    is_weighted : bool
-        Whether sizes are weights. Otherwise totals are rounded to whole rows, and bounds are rounded outwards.
+    rows : int
+        Unlabeled rows in a sample. Its shares have an error of 0.2 percentage points, which the passes correct.
+    weighted_rows : int
+        The same for rows with weights: the guide meets weighted totals by a linear program, whose time grows faster
+        than the number of rows. With 50,000 rows and three classes, the guide takes most of a one-minute limit on a
+        shared core.
+    numbers : int
+        Maximum number of features times unlabeled rows: the time of guide and search grows with both.
     """
-    return Targets(
-        tuple(
-            scaled_margin(
-                margin,
-                margin.codes[rows],
-                sizes_of_domains(margin, margin.codes, sizes),
-                sizes_of_domains(margin, margin.codes[rows], sizes[rows]),
-                is_weighted=is_weighted,
-            )
-            for margin in targets.margins
-        )
-    )
+
+    rows: int = 50_000
+    weighted_rows: int = 15_000
+    numbers: int = 10_000_000
 
 
-def scaled_margin(
-    margin: Margin, codes: IntArray, of_all: FloatArray, of_sample: FloatArray, *, is_weighted: bool
-) -> Margin:
-    """Scale a margin to a sample with these domains, by the ratio of the two sizes of each domain."""
-    factor = (of_sample / np.maximum(of_all, np.finfo(float).tiny))[:, None]
-    low, high, value, se = (part * factor for part in (margin.low, margin.high, margin.value, margin.se))
-    if not is_weighted:
-        for d in range(margin.n_domains):
-            if (margin.low[d] == margin.high[d]).all():
-                low[d] = high[d] = value[d] = largest_remainder(low[d], round(of_sample[d]))
-            else:
-                low[d], high[d] = np.floor(low[d]), np.ceil(high[d])
-    return replace(margin, codes=codes, low=low, high=high, value=value, se=se)
-
-
-def sizes_of_domains(margin: Margin, codes: IntArray, sizes: FloatArray) -> FloatArray:
-    """Total size of the rows in each domain."""
-    return np.bincount(codes, weights=sizes, minlength=margin.n_domains).astype(float)
-
-
-SAMPLE = 50_000
-"""Unlabeled rows in a sample. Its shares have an error of 0.2 percentage points, which the passes correct."""
-
-SAMPLE_WEIGHTED = 15_000
-"""The same for rows with weights: the guide meets weighted totals by a linear program, whose time grows faster than the
-number of rows. With 50,000 rows and three classes, the guide takes most of a one-minute limit on a shared core."""
-
-SAMPLE_CELLS = 10_000_000
-"""Maximum of features times unlabeled rows in a sample: the time of guide and search grows with both."""
+PARAMS = SampleParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,20 +79,12 @@ class Register:
     @classmethod
     def of_arrays(cls, rows: FloatArray, known: Known, seed: int, most: int | None = None) -> Register:
         """Turn a table in memory into a register; ``most`` is the sample's unlabeled rows, `sample_size` if None."""
-        labels, is_labeled, weights = known.labels, known.is_labeled, known.weights
+        is_labeled, weights = known.is_labeled, known.weights
         most = sample_size(rows.shape[1], is_weighted=weights is not None) if most is None else most
         positions = sampled_rows(is_labeled, seed, most)
         # The rank among the unlabeled rows, which indexes the domains of the totals.
         ranks = np.searchsorted(np.flatnonzero(~is_labeled), positions[~is_labeled[positions]])
-        sample = replace(
-            known,
-            labels=Labels(labels.classes, labels.codes[positions]),
-            targets=sampled_targets(known.targets, ranks, known.sizes[~is_labeled], is_weighted=weights is not None),
-            weights=None if weights is None else weights[positions],
-            domains=tuple((name, cells[positions]) for name, cells in known.domains),
-            counted=None,
-            given=None,
-        )
+        sizes = known.sizes[~is_labeled]
         unit = 1.0 if weights is None else float(weights[~is_labeled].mean())
         relative = None if weights is None else weights / unit
         targets = known.targets.over(unit)
@@ -136,7 +92,7 @@ class Register:
             batches=ArrayBatches(rows, is_labeled, targets, relative),
             rows=np.ascontiguousarray(rows[positions], dtype=float),
             positions=positions,
-            known=sample,
+            known=sample_known(known, positions, sampled_targets(known, ranks, sizes, sizes)),
             doubts=known.doubts,
             targets=without_rows(targets),
             n_unlabeled=int((~is_labeled).sum()),
@@ -159,14 +115,10 @@ class Register:
         """Share of the unlabeled rows that are in the sample."""
         return (len(self.rows) - self.n_labeled) / self.n_unlabeled
 
-    def problem(self, feature_names: list[str] | None = None) -> Problem:
-        """Return the sample as a problem."""
-        return Problem.from_known(self.rows, self.known, feature_names)
-
 
 def sample_size(n_features: int, *, is_weighted: bool = False) -> int:
     """Maximum number of unlabeled rows in a sample."""
-    return min(SAMPLE_WEIGHTED if is_weighted else SAMPLE, SAMPLE_CELLS // n_features)
+    return min(PARAMS.weighted_rows if is_weighted else PARAMS.rows, PARAMS.numbers // n_features)
 
 
 def is_large(X: Any) -> bool:
@@ -189,3 +141,46 @@ def without_rows(targets: Targets) -> Targets:
     """Return the totals without the domains of single rows."""
     none = np.empty(0, dtype=np.int64)
     return Targets(tuple(replace(margin, codes=none) for margin in targets.margins))
+
+
+def sampled_targets(known: Known, rows: IntArray | BoolArray, sizes: FloatArray, all_sizes: FloatArray) -> Targets:
+    """Scale the totals to some of the unlabeled rows: each domain keeps the shares of its classes.
+
+    Parameters
+    ----------
+    known : Known
+        Totals and weights. Without weights, totals are rounded to whole rows, and bounds are rounded outwards.
+    rows : ndarray
+        The rows of the sample among the unlabeled rows.
+    sizes : ndarray of shape (m,)
+        Contribution of each unlabeled row to the totals.
+    all_sizes : ndarray of shape (m,)
+        The same, with the rows of the table that are not in memory.
+    """
+    margins = []
+    for margin in known.targets.margins:
+        codes = margin.codes[rows]
+        of_all = np.bincount(margin.codes, weights=all_sizes, minlength=margin.n_domains)
+        of_sample = np.bincount(codes, weights=sizes[rows], minlength=margin.n_domains)
+        factor = (of_sample / np.maximum(of_all, np.finfo(float).tiny))[:, None]
+        low, high, value, se = (part * factor for part in (margin.low, margin.high, margin.value, margin.se))
+        for d in range(margin.n_domains if known.weights is None else 0):
+            if (margin.low[d] == margin.high[d]).all():
+                low[d] = high[d] = value[d] = largest_remainder(low[d], round(of_sample[d]))
+            else:
+                low[d], high[d] = np.floor(low[d]), np.ceil(high[d])
+        margins.append(replace(margin, codes=codes, low=low, high=high, value=value, se=se))
+    return Targets(tuple(margins))
+
+
+def sample_known(known: Known, rows: IntArray | BoolArray, targets: Targets) -> Known:
+    """Labels, weights and domains of some rows, with their own totals."""
+    return replace(
+        known,
+        labels=Labels(known.classes, known.labels.codes[rows]),
+        targets=targets,
+        weights=None if known.weights is None else known.weights[rows],
+        domains=tuple((name, cells[rows]) for name, cells in known.domains),
+        counted=None,
+        given=None,
+    )

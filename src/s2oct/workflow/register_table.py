@@ -19,10 +19,9 @@ import pyarrow as pa
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import ClusterError, InvalidProblem
-from s2oct.fit.register import Register, sample_size, scaled_margin, sizes_of_domains, without_rows
+from s2oct.fit.register import Register, sample_known, sample_size, sampled_targets, without_rows
 from s2oct.guides.unknown_totals import with_estimated_totals
 from s2oct.problem.batches import Batch, added_up, first_domains, row_keys, rows_of_batch
-from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.columns import encode_rows, gaps_of, is_text, read_label_cells, read_numbers, read_texts
@@ -110,31 +109,14 @@ def _register(
         known.of_counted, (positions, is_sampled, encoded.rows, encoded.table.unseen)
     )
     targets, weights, own, unlabeled = known.targets, known.weights, known.sizes, ~known.is_labeled
-    unit = 1.0 if weights is None else float((own + unseen)[unlabeled].sum()) / n_unlabeled
-    chosen = is_sampled[unlabeled]
-    margins = tuple(
-        scaled_margin(
-            margin,
-            margin.codes[chosen],
-            sizes_of_domains(margin, margin.codes, (own + unseen)[unlabeled]),
-            sizes_of_domains(margin, margin.codes[chosen], own[unlabeled][chosen]),
-            is_weighted=weights is not None,
-        )
-        for margin in targets.margins
-    )
+    sizes, all_sizes = own[unlabeled], (own + unseen)[unlabeled]
+    sampled = sampled_targets(known, is_sampled[unlabeled], sizes, all_sizes)
+    unit = 1.0 if weights is None else float(all_sizes.sum()) / n_unlabeled
     return Register(
         batches=_batches(encoded, targets, unit, client),
         rows=np.ascontiguousarray(rows[is_sampled]),
         positions=positions[is_sampled],
-        known=replace(
-            known,
-            labels=Labels(known.classes, known.labels.codes[is_sampled]),
-            targets=Targets(margins),
-            weights=None if weights is None else weights[is_sampled],
-            domains=tuple((name, cells[is_sampled]) for name, cells in known.domains),
-            counted=None,
-            given=None,
-        ),
+        known=sample_known(known, is_sampled, sampled),
         doubts=replace(known, n_unseen=n_unlabeled - int(unlabeled.sum())).doubts,
         targets=without_rows(targets.over(unit)),
         n_unlabeled=n_unlabeled,
