@@ -16,11 +16,11 @@ from s2oct.evidence.evidence import EvidenceSpec, split_price
 from s2oct.evidence.questions import Levels, NumberOrGap, Sum, single_questions
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
-from s2oct.fit.register_passes import GRAIN, grained
+from s2oct.fit.register_passes import GRAIN, Cells, grained
 from s2oct.fit.register_search import (
     NOTHING_MISSING,
-    Asked,
     CountPairs,
+    CutLine,
     RegisterSearch,
     RegisterTerms,
     cuts_between,
@@ -127,7 +127,7 @@ def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[Reg
     X, cost, _, _, n = priced_rows(register)
     lines = [Sum(np.array(omega, float)) for omega in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -0.5, 0])]
     asked = tuple(
-        Asked(
+        CutLine(
             line,
             np.unique(np.round(np.quantile(line.of(X), np.linspace(0.1, 0.9, 9)), 2)),
             price,
@@ -142,11 +142,12 @@ def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[Reg
     omega[0, 2] = 1.0
     tree = ObliqueTree(topology, omega, np.zeros(topology.n_branches), topology.leaf_classes)
     low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
+    cells = Cells(np.zeros(low.shape), low, high, targets.margins[0].n_domains)
     counting = CountPairs(asked, tree, None, guide_of(register), len(low))
     sums = register.batches.total(counting, NO_DEADLINE)
     assert sums is not None
     own = counting.added(X[:n], grained(cost[:n]), np.ones(n), np.zeros(n), np.zeros((1, n), dtype=np.int64))
-    terms = RegisterTerms(low, high, targets.margins[0].n_domains, 1.5, 6.0, 0.0, min_rows)
+    terms = RegisterTerms(cells, 1.5, 6.0, 0.0, min_rows)
     return RegisterSearch(counting, sums + own, terms), np.array([line.answers(X) for line in asked])
 
 
@@ -162,7 +163,7 @@ def test_at_any_prices_the_cheapest_tree_is_that_of_the_whole_table(kind: str, d
     prices = np.array([6.0 * asked.price for asked in search.asked])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), min_rows)
     for seed in range(3):
-        cells = np.random.default_rng(seed).uniform(-0.8, 0.8, search.terms.low.size) * (seed > 0)
+        cells = np.random.default_rng(seed).uniform(-0.8, 0.8, search.terms.cells.low.size) * (seed > 0)
         priced = cost.copy()
         for own in domains:
             priced[n:] += sizes[n:, None] * cells.reshape(-1, cost.shape[1])[own]
@@ -177,12 +178,12 @@ def test_what_histograms_say_of_a_tree_is_what_it_does_with_all_rows(kind: str, 
     search, _ = searched(register, depth)
     X, cost, sizes, domains, n = priced_rows(register)
     for seed in range(3):
-        cells = np.random.default_rng(seed).uniform(-0.8, 0.8, search.terms.low.size)
+        cells = np.random.default_rng(seed).uniform(-0.8, 0.8, search.terms.cells.low.size)
         found = search.cheapest(cells)
         classes = search.tree(found).predict(X)
         rows = cost[np.arange(len(X)), classes].sum()
         assert found.fixed - found.price == pytest.approx(rows, abs=len(X) * GRAIN)
-        counts = np.zeros(search.terms.low.shape)
+        counts = np.zeros(search.terms.cells.low.shape)
         for own in domains:
             np.add.at(counts, (own, classes[n:]), sizes[n:])
         assert found.counts == pytest.approx(counts.ravel(), abs=len(X) * GRAIN)
@@ -196,12 +197,12 @@ def test_no_tree_over_the_lines_costs_less_than_the_bound(kind: str, depth: int,
     search, answers = searched(register, depth)
     _, cost, sizes, domains, n = priced_rows(register)
     upper = search.run(NO_DEADLINE)[1] + beyond
-    found = search.bound_beside(upper, NO_DEADLINE)
+    found = search.bound_up_to(upper, NO_DEADLINE)
     prices = np.array([6.0 * asked.price for asked in search.asked])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), 1.0)
     first = np.zeros((len(domains), len(cost)), dtype=np.int64)
     first[:, n:] = domains * cost.shape[1]
-    bounds = np.array([search.terms.low.ravel(), search.terms.high.ravel()])
+    bounds = np.array([search.terms.cells.low.ravel(), search.terms.cells.high.ravel()])
     expected, *_ = cheapest_tree(
         core, cost, sizes, first, bounds, search.prices, 1.5, depth, upper, 1e12, lambda: False
     )
@@ -215,7 +216,7 @@ def test_trees_of_several_regions_are_put_together() -> None:
     search, answers = searched(register, 3)
     X, cost, sizes, _, _ = priced_rows(register)
     known = search.run(NO_DEADLINE)[1]
-    found = search.bound_beside(known + 2, NO_DEADLINE)
+    found = search.bound_up_to(known + 2, NO_DEADLINE)
     is_left = X[:, 2] <= 0
     sides = []
     for here in (is_left, ~is_left):
@@ -226,7 +227,7 @@ def test_trees_of_several_regions_are_put_together() -> None:
                 charged = cost[here][np.arange(here.sum()), classes].sum() + 6.0 * asked.price
                 one.append((charged, sizes[here][classes == 0].sum()))
         sides.append(one)
-    total = search.terms.low[0, 0]
+    total = search.terms.cells.low[0, 0]
     least = min(a + b + 1.5 * abs(p + q - total) for (a, p), (b, q) in product(*sides))
     assert search.bound - 1e-9 <= found <= min(least, known + 2) + len(X) * GRAIN
 
@@ -365,7 +366,7 @@ def test_splits_send_any_row_to_the_side_of_its_answer() -> None:
             ranks = np.arange(int(question.answers.max()))
             cuts = cuts_between(question, ranks, ranks)
             assert np.array_equal(np.searchsorted(cuts, line.of(sample)), question.answers)
-            asked = Asked(line, cuts, 1.0, np.zeros(len(cuts)), np.zeros(len(cuts) + 1, dtype=int))
+            asked = CutLine(line, cuts, 1.0, np.zeros(len(cuts)), np.zeros(len(cuts) + 1, dtype=int))
             for place, cut in enumerate(cuts):
                 omega, low, high = asked.split(place)
                 values, goes_left = X @ omega, line.of(X) <= cut
@@ -378,5 +379,5 @@ def test_a_cut_may_divide_missing_values_from_all_others() -> None:
     X = np.array([[1.0, 0], [2.0, 0], [1.5, 1], [9.0, 0]])
     below, above = (NumberOrGap.in_table(X, 0, 1, 1.0, is_lowest=is_lowest) for is_lowest in (True, False))
     for line, cut in ((below, -np.inf), (above, NOTHING_MISSING)):
-        omega, low, _ = Asked(line, np.array([cut]), 1.0, np.zeros(1), np.zeros(2, dtype=int)).split(0)
+        omega, low, _ = CutLine(line, np.array([cut]), 1.0, np.zeros(1), np.zeros(2, dtype=int)).split(0)
         assert (X @ omega <= low).tolist() == (line.of(X) <= cut).tolist()

@@ -221,10 +221,10 @@ def train_octh(
     search_and_solve(context, incumbent, explore, _formulation(scaled, topology, spec), head_start)
     # 5. Certify the tree in the user's units, in which it predicts, and compare its errors with those of CART.
     trained = _trained(problem, spec, scaling, incumbent, context)
-    return _beside_cart(trained, search, context)
+    return _with_cart_notice(trained, search, context)
 
 
-def _beside_cart(trained: TrainedOcth, search: OcthSearch, context: FitContext) -> TrainedOcth:
+def _with_cart_notice(trained: TrainedOcth, search: OcthSearch, context: FitContext) -> TrainedOcth:
     """Add a notice if CART has fewer errors, because its splits need no minimum distance."""
     found, spec = trained.certificate, search.spec
     if spec.complexity > 0 or found.proved or context.clock.stopped() or found.n_errors <= search.cart_errors:

@@ -22,7 +22,7 @@ from s2oct.fit.register import Register
 from s2oct.p2.costs import MARGIN_TOLERANCE
 from s2oct.problem.batches import Batch
 from s2oct.problem.problem import Guide, rows_mark
-from s2oct.problem.targets import NEARLY_MET
+from s2oct.problem.targets import NEARLY_MET, rows_beyond_bounds
 from s2oct.stopping import Deadline
 from s2oct.trees.rounding import shortest_between
 from s2oct.trees.topology import Topology
@@ -136,9 +136,8 @@ def settle_totals(
         evidence, which is exact with a guide.
     """
     # 1. The values of the sample at each last split are the rungs: the offsets that the split can have.
-    targets = register.targets.widened(NEARLY_MET) if register.is_weighted else register.targets
-    low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
-    splits, n_domains = tuple(last_splits(tree)), len(low)
+    cells = Cells.of(register)
+    splits, n_domains = tuple(last_splits(tree)), len(cells.low)
     samples = [_sample_at(tree, split, evidence) for split in splits]
     needed = PARAMS.reach * PARAMS.near_reach * register.share * off
     reach = None if guide is None else PARAMS.near_rungs + math.ceil(needed)
@@ -155,7 +154,7 @@ def settle_totals(
     count = partial(count_classes, n_domains=n_domains)
     if counted is None:
         return tree, register.batches.total(partial(count, tree), deadline), 0.0
-    ends = np.cumsum([low.size, *((len(own) + 1) * (n_domains + 2) for own in rungs)])
+    ends = np.cumsum([cells.low.size, *((len(own) + 1) * (n_domains + 2) for own in rungs)])
     counts, *parts = np.split(counted, ends[:-1])
     before = [
         _counted_ladder(ladder, sample, part.reshape(-1, n_domains + 2), min_rows)
@@ -163,7 +162,7 @@ def settle_totals(
     ]
 
     # 3. Move the offsets to the rungs that meet the totals most cheaply.
-    cells = Cells(counts.reshape(low.shape), low, high, targets.margins[0].n_domains)
+    cells = replace(cells, counts=counts.reshape(cells.low.shape))
     ladders, cells = moved_near(before, cells, evidence.row_off)
     extra = moving_cost(before, ladders)
     offsets = [float(ladder.rungs[ladder.cut]) for ladder in ladders]
@@ -508,11 +507,17 @@ class Cells:
     high: FloatArray
     n_first: int
 
+    @classmethod
+    def of(cls, register: Register) -> Cells:
+        """The cells of a register, without rows. Sums of weights seldom reach a total exactly, so bounds are wider."""
+        targets = register.targets.widened(NEARLY_MET) if register.is_weighted else register.targets
+        low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
+        return cls(np.zeros(low.shape), low, high, targets.margins[0].n_domains)
+
     @property
     def off(self) -> float:
         """Rows that would have to change class to meet all totals, summed over the domains."""
-        over, under = _beyond(self.counts, self.low, self.high)
-        return float(np.maximum(over.sum(axis=1), under.sum(axis=1)).sum())
+        return float(rows_beyond_bounds(self.counts, self.low, self.high).sum())
 
     def off_after(self, ladder: Ladder) -> FloatArray:
         """Rows off after each move of a ladder, shape (k,)."""

@@ -1,6 +1,6 @@
 """The best tree of a register, from histograms summed over batches of all its rows.
 
-1. Choose questions of the sample's search and turn them into lines with cuts, which apply to any row (`asked_of`).
+1. Choose questions of the sample's search and turn them into lines with cuts, which apply to any row (`choose_lines`).
 2. Sum histograms of all pairs of lines over all rows (`CountPairs`).
 3. Find the best tree below the sample's upper splits from the histograms alone (`RegisterSearch`). As in
    `s2oct.evidence.exact`, prices of the totals give a lower bound, and all trees near the bound are compared.
@@ -35,7 +35,7 @@ NOTHING_MISSING = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CutLine:
     """A line with cuts.
 
     Attributes
@@ -138,7 +138,7 @@ class CountPairs:
 
     Attributes
     ----------
-    asked : tuple of Asked
+    asked : tuple of CutLine
         The lines.
     tree : ObliqueTree
         The sample's tree; the nodes two levels above its leaves are the regions.
@@ -150,7 +150,7 @@ class CountPairs:
         Number of domains of all margins.
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[CutLine, ...]
     tree: ObliqueTree
     columns: Columns
     guide: Probabilities
@@ -199,7 +199,7 @@ class CountPairs:
         return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
 
 
-def asked_of(search: ExactSearch, n_numbers: int) -> dict[int, Asked]:
+def choose_lines(search: ExactSearch, n_numbers: int) -> dict[int, CutLine]:
     """The most promising questions of a search, with as many cuts as fit into memory; empty if none fits.
 
     ``n_numbers`` is the number of entries per cell of one pair, over all regions.
@@ -217,7 +217,7 @@ def asked_of(search: ExactSearch, n_numbers: int) -> dict[int, Asked]:
             chosen, n_cuts = fitting, most
         if chosen >= min(len(order), PARAMS.enough):
             break
-    return {q: _asked(search, q, trees[: PARAMS.near_trees], n_cuts) for q in sorted(order[:chosen])}
+    return {q: _line_with_cuts(search, q, trees[: PARAMS.near_trees], n_cuts) for q in sorted(order[:chosen])}
 
 
 def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
@@ -227,14 +227,14 @@ def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
     return sorted(range(len(search.questions)), key=lambda q: (in_tree.get(q, len(trees)), alone[q]))
 
 
-def _asked(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> Asked:
+def _line_with_cuts(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> CutLine:
     question = search.questions[q]
     near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
     first, last = _ranks(question, search.evidence.given, near, n_cuts)
     cuts = cuts_between(question, first, last)
     n_places = np.bincount(np.searchsorted(cuts, np.unique(question.places)), minlength=len(cuts) + 1)
     extra = LEVEL_PRICE * question.n_named[first] if len(question.n_named) else np.zeros(len(cuts))
-    return Asked(question.line, cuts, split_price(question.n_terms), extra, n_places)
+    return CutLine(question.line, cuts, split_price(question.n_terms), extra, n_places)
 
 
 def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: int) -> tuple[IntArray, IntArray]:
@@ -260,7 +260,7 @@ def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: i
 
 
 def sample_trees(
-    search: ExactSearch, asked: Mapping[int, Asked], counting: CountPairs
+    search: ExactSearch, asked: Mapping[int, CutLine], counting: CountPairs
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """The best trees of the sample over the lines: splits, with the nearest cuts, and classes, by region.
 
@@ -328,10 +328,8 @@ class RegisterTerms:
 
     Attributes
     ----------
-    low, high : ndarray of shape (n_domains, n_classes)
-        Bounds of the totals of all rows.
-    n_first : int
-        Number of domains of the first margin.
+    cells : Cells
+        The totals of all rows.
     row_off, term : float
         Prices of a row off and of a term, in rows.
     above : float
@@ -340,9 +338,7 @@ class RegisterTerms:
         Minimum number of rows per leaf.
     """
 
-    low: FloatArray
-    high: FloatArray
-    n_first: int
+    cells: Cells
     row_off: float
     term: float
     above: float
@@ -368,14 +364,15 @@ class RegisterSearch:
         self.n_classes, self.n_domains = counting.tree.topology.n_classes, counting.n_domains
         self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
         # The numbers in the linear program should be about as large as in a sample.
-        self.scale = max(float(np.abs(terms.high[np.isfinite(terms.high)]).max(initial=1.0)) / 1e4, 1.0)
-        self.prices = np.zeros(terms.low.size)
+        self.scale = max(float(np.abs(terms.cells.high[np.isfinite(terms.cells.high)]).max(initial=1.0)) / 1e4, 1.0)
+        self.prices = np.zeros(terms.cells.low.size)
         self.bound = -np.inf
 
     def run(self, deadline: Deadline, known: Sequence[RegisterCandidate] = ()) -> tuple[RegisterCandidate, float]:
         """Find the best tree, possibly one of ``known``, and its approximate cost once its offsets are moved."""
         # 1. Raise the lower bound: find the best tree at some prices of the totals, and better prices for all trees.
-        master = TotalPrices(self._bounds / self.scale, self.n_classes, self.terms.row_off)
+        bounds = np.array([self.terms.cells.low.ravel(), self.terms.cells.high.ravel()])
+        master = TotalPrices(bounds / self.scale, self.n_classes, self.terms.row_off)
         prices, found = self.prices, list(known)
         for candidate in found:
             master.add(candidate.fixed / self.scale, candidate.counts / self.scale)
@@ -400,7 +397,7 @@ class RegisterSearch:
         # 3. Choose the tree that costs least once its last offsets are moved to the totals.
         return found[int(np.argmin(costs))], min(costs)
 
-    def bound_beside(self, cost: float, deadline: Deadline) -> float:
+    def bound_up_to(self, cost: float, deadline: Deadline) -> float:
         """A lower bound for all trees over the lines, at most ``cost``, the cost of a known tree."""
         if cost <= self.bound or deadline.passed:
             return min(self.bound, cost)
@@ -434,8 +431,8 @@ class RegisterSearch:
             counts = counts[one] + own_counts.reshape(-1, len(cells))[other]
             places = np.column_stack([places[one], other])
             lists.append((splits.reshape(len(own), n_leaves - 1, 2), classes.reshape(len(own), n_leaves)))
-        low, high = self._bounds.reshape(2, self.n_domains, self.n_classes)
-        off = rows_beyond_bounds(counts.reshape(-1, self.n_domains, self.n_classes), low, high).sum(axis=-1)
+        by_domain = counts.reshape(-1, self.n_domains, self.n_classes)
+        off = rows_beyond_bounds(by_domain, self.terms.cells.low, self.terms.cells.high).sum(axis=-1)
         return costs - counts @ cells + self.terms.row_off * off, places, lists
 
     def _cheapest_near(self, slack: float) -> list[RegisterCandidate]:
@@ -452,10 +449,6 @@ class RegisterSearch:
                 return [self.candidate(*map(np.array, zip(*part, strict=True))) for part in parts]
             slack /= 4
         return []
-
-    @property
-    def _bounds(self) -> FloatArray:
-        return np.array([self.terms.low.ravel(), self.terms.high.ravel()])
 
     # ---- trees at prices ----
 
@@ -554,7 +547,7 @@ class RegisterSearch:
 
     def _cells(self, candidate: RegisterCandidate) -> Cells:
         counts = candidate.counts.reshape(self.n_domains, self.n_classes)
-        return Cells(counts, self.terms.low, self.terms.high, self.terms.n_first)
+        return replace(self.terms.cells, counts=counts)
 
     def _ladders(self, candidate: RegisterCandidate) -> list[Ladder]:
         """Ladders of the last splits, with the rows of each bin in equal parts; splits by levels have none."""
@@ -670,9 +663,9 @@ class ExactFit:
         tree = deepened(search.tree(best), topology)
         return cls(tree, best.fixed - best.price, best.price, search.off(best), tuple(searches))
 
-    def bound_beside(self, cost: float, deadline: Deadline) -> float:
+    def bound_up_to(self, cost: float, deadline: Deadline) -> float:
         """A lower bound for all these trees, at most ``cost``, the cost of a known tree."""
-        return min(search.bound_beside(cost, deadline) for search in self.searches)
+        return min(search.bound_up_to(cost, deadline) for search in self.searches)
 
     @property
     def guide(self) -> Probabilities:

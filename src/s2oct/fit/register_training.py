@@ -18,15 +18,14 @@ from s2oct.evidence.exact import ExactSearch
 from s2oct.fit.certificate import Certificate, cells_of_counts
 from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
-from s2oct.fit.register_passes import TreeCounts, grained, mark_rows, settle_totals
-from s2oct.fit.register_search import CountPairs, ExactFit, RegisterTerms, asked_of, sample_trees
+from s2oct.fit.register_passes import Cells, TreeCounts, grained, mark_rows, settle_totals
+from s2oct.fit.register_search import CountPairs, ExactFit, RegisterTerms, choose_lines, sample_trees
 from s2oct.fit.training import Trained
 from s2oct.p2.costs import Assignment, sum_of_errors
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT
 from s2oct.problem.batches import Batch, rows_of_batch
 from s2oct.problem.problem import DataSummary, Guide, Problem, register_hash, whole_if_whole
-from s2oct.problem.targets import NEARLY_MET
 from s2oct.stopping import Deadline, Stop, now
 from s2oct.trees.rounding import TreeSize
 from s2oct.wording import duration
@@ -160,7 +159,7 @@ def train_register(
     if counts is None:
         certificate = _not_counted(register, trained.certificate, INTERRUPTED if stop() else TIME_LIMIT)
     else:
-        trained = _beside_others(replace(trained, tree=tree, witness=tree), task.problem)
+        trained = _with_agreement(replace(trained, tree=tree, witness=tree), task.problem)
         certificate = _counted(task, trained, counts, evidence)
         if isinstance(exact, ExactFit):
             rows_off = evidence.row_off * certificate.xi / register.unit
@@ -171,7 +170,7 @@ def train_register(
     return replace(trained, certificate=certificate), _summary(register, task.problem, mark)
 
 
-def _beside_others(trained: Trained, problem: Problem) -> Trained:
+def _with_agreement(trained: Trained, problem: Problem) -> Trained:
     """Recompute the agreement of the other trees with this one, which differs from the tree of the sample's fit."""
     if not trained.others:
         return trained
@@ -190,16 +189,14 @@ def _exact(
         return ""
     if advice.of_rows is None:
         return NO_ANSWERS
-    search, targets = fit.search, register.targets
-    if register.is_weighted:
-        targets = targets.widened(NEARLY_MET)
-    low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
+    search, cells = fit.search, Cells.of(register)
+    n_domains, n_classes = cells.low.shape
     depth = trained.tree.topology.depth
     n_regions = 2 ** max(depth - 2, 0)
-    asked = asked_of(search, n_regions * (targets.n_classes + 1 + len(low)))
+    asked = choose_lines(search, n_regions * (n_classes + 1 + n_domains))
     if not asked:
         return TOO_MANY_DOMAINS if search.questions else ""
-    counting = CountPairs(tuple(asked.values()), trained.tree, fit.columns, advice.of_rows, len(low))
+    counting = CountPairs(tuple(asked.values()), trained.tree, fit.columns, advice.of_rows, n_domains)
     needed = pass_seconds + _seconds(counting, register)
     histograms = register.batches.total(counting, deadline) if deadline.allows(PARAMS.hope * needed) else None
     if histograms is None:
@@ -209,9 +206,7 @@ def _exact(
         evidence.X[labeled], grained(evidence.cost[labeled]), evidence.given[labeled], np.zeros(none.shape[1]), none
     )
     terms = RegisterTerms(
-        low=low,
-        high=high,
-        n_first=targets.margins[0].n_domains,
+        cells=cells,
         row_off=evidence.row_off,
         term=task.term_price,
         above=_price_above(search, n_regions),
@@ -290,7 +285,7 @@ def _proved(certificate: Certificate, exact: ExactFit, cost: float, deadline: De
     certificate = replace(
         certificate,
         evidence_cost=cost,
-        evidence_bound=exact.bound_beside(cost, deadline),
+        evidence_bound=exact.bound_up_to(cost, deadline),
         proved_among=exact.among,
     )
     is_proved = certificate.proved_best and certificate.ended == CONVERGED
