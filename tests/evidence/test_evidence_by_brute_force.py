@@ -89,4 +89,4 @@ def test_merged_rows_cost_what_the_mean_charge_says():
     np.testing.assert_allclose(evidence.cost, [[0, 2], [2, 0], [0, 2 * (0.1 + 0.5)]])
     assert evidence.size.tolist() == [0, 0, 2]
     assert evidence.least_off == 1
-    assert evidence.n_given == 4
+    assert evidence.total_size == 4

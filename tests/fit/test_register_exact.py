@@ -267,8 +267,10 @@ def test_the_certificate_has_what_the_tree_costs_over_all_rows(kind: str, depth:
     classes = tree.predict(X)
     rows = cost[np.arange(len(X)), classes].sum()
     terms = [len(np.flatnonzero(tree.omega[b])) for b in range(len(tree.omega)) if tree.omega[b].any()]
-    n_given = n * (sample_of(register).labeled_size.mean() * sample_of(register).unit / register.unit) + sizes[n:].sum()
-    price = max(0.003 * n_given, 2.1) * sum(map(split_price, terms))
+    total_size = (
+        n * (sample_of(register).labeled_size.mean() * sample_of(register).unit / register.unit) + sizes[n:].sum()
+    )
+    price = max(0.003 * total_size, 2.1) * sum(map(split_price, terms))
     off = found.xi / register.unit
     assert found.evidence_cost == pytest.approx(rows + price + 1.5 * off, abs=1e-2)
     assert 0 < found.evidence_bound <= found.evidence_cost

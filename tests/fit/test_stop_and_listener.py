@@ -173,7 +173,7 @@ def test_a_search_that_is_cut_short_never_gives_a_tree_worse_than_one_class_for_
     evidence = found.evidence_fit.evidence
 
     def cost(tree):
-        return evidence.total_cost(evidence.cost_of(tree), guidance.spec.price_of(evidence.n_given))
+        return evidence.total_cost(evidence.cost_of(tree), guidance.spec.price_of(evidence.total_size))
 
     constant = [ObliqueTree.constant(prepared.topology, problem.n_features, right=right) for right in (False, True)]
     least = min(map(cost, constant))

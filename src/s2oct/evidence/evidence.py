@@ -123,9 +123,9 @@ class Evidence:
         The shape of the tree.
     least_off : float
         Minimum possible number of rows off, because identical rows share a class.
-    n_given : float
+    total_size : float
         Total size of all rows, labeled ones included.
-    given : ndarray of shape (n + m,)
+    multiplicity : ndarray of shape (n + m,)
         Number of rows of the table that each row stands for.
     row_off : float
         Price of a row off the totals.
@@ -139,8 +139,8 @@ class Evidence:
     targets: Targets
     topology: Topology
     least_off: float
-    n_given: float
-    given: FloatArray
+    total_size: float
+    multiplicity: FloatArray
     row_off: float
     features: tuple[Feature, ...]
 
@@ -163,10 +163,10 @@ class Evidence:
         if problem.guide is not None:
             cost[n:] = unlabeled_costs(problem.guide.charges, problem.unlabeled_size)
         size = np.concatenate([np.zeros(n), problem.unlabeled_size])
-        n_given = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
+        total_size = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
         # Sums of weights seldom reach a total exactly, so a total counts as met within half a row.
         targets = problem.targets.widened(NEARLY_MET) if problem.is_weighted else problem.targets
-        given = np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]).astype(float)
+        multiplicity = np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]).astype(float)
         return cls(
             problem.X,
             cost,
@@ -174,8 +174,8 @@ class Evidence:
             targets,
             topology,
             total_bound(problem),
-            n_given,
-            given,
+            total_size,
+            multiplicity,
             _price_of_row_off(total_price, size, targets),
             problem.features,
         )
@@ -189,7 +189,7 @@ class Evidence:
             cost=np.ascontiguousarray(self.cost[rows][:, classes]),
             size=self.size[rows],
             targets=self.targets.arranged(rows[n:] - n, classes),
-            given=self.given[rows],
+            multiplicity=self.multiplicity[rows],
         )
 
     @property
@@ -237,7 +237,7 @@ class Evidence:
 
     def is_as_good(self, cost: EvidenceCost, best: EvidenceCost) -> bool:
         """Whether a tree is within 1 % of the rows of the best one; rows off count at their price."""
-        return self.against(cost) <= self.against(best) + 0.01 * self.n_given
+        return self.against(cost) <= self.against(best) + 0.01 * self.total_size
 
     @cached_property
     def bound(self) -> float:

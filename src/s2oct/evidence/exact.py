@@ -197,7 +197,7 @@ class ExactSearch:
         self.evidence = evidence = evidence.arranged(self.order.rows, self.order.classes)
         self.spec, self.deadline = spec, deadline
         self.params = params or SearchParams()
-        self.term_price = spec.price_of(evidence.n_given)
+        self.term_price = spec.price_of(evidence.total_size)
         self.most = spec.most_of(len(columns_of(evidence.features)))
         self.first, self.bounds = _cells(evidence)
         self.questions, self.many_levels = single_questions(
@@ -300,7 +300,7 @@ class ExactSearch:
             np.array(self._binned, dtype=np.int32).reshape(-1, evidence.n_rows),
             self._question_prices,
             self._level_prices,
-            evidence.given,
+            evidence.multiplicity,
             float(self.spec.min_rows),
         )
         if not self.pool:
@@ -375,7 +375,9 @@ class ExactSearch:
             n_answers = question.n_answers
             last = np.arange(n_answers)
             if n_answers > most:
-                below = np.cumsum(np.bincount(question.answers, weights=self.evidence.given, minlength=n_answers))
+                below = np.cumsum(
+                    np.bincount(question.answers, weights=self.evidence.multiplicity, minlength=n_answers)
+                )
                 ends = np.searchsorted(below, below[-1] * np.arange(1, most + 1) / most - 1e-9)
                 last = np.unique(np.minimum(ends, n_answers - 1))
             self._binned.append(np.searchsorted(last, question.answers))
@@ -537,7 +539,7 @@ class ExactSearch:
         moved = self._candidate(candidate.questions, cuts, candidate.leaf_classes)
         fewest = self.spec.min_rows
         if fewest > 1:
-            rows_of_leaves = np.bincount(moved.leaves, weights=evidence.given)
+            rows_of_leaves = np.bincount(moved.leaves, weights=evidence.multiplicity)
             if rows_of_leaves[np.unique(moved.leaves)].min() < fewest:
                 return candidate
         return moved
@@ -684,7 +686,7 @@ def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
     """Order rows (labeled ones first), columns and classes by content; keep the given order if time runs out."""
     n, domains = evidence.n_labeled, np.full((evidence.n_rows, len(evidence.targets.margins)), -1.0)
     domains[n:] = evidence.targets.first_cells.T
-    of_rows = marks(np.sort(evidence.cost, axis=1), evidence.size, evidence.given, domains)
+    of_rows = marks(np.sort(evidence.cost, axis=1), evidence.size, evidence.multiplicity, domains)
     bounds = np.array([evidence.targets.low, evidence.targets.high]).reshape(-1, evidence.targets.n_classes)
     order = content_order(evidence.X, of_rows, marks(bounds.T), evidence.cost, deadline)
     if order is None:

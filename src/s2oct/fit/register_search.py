@@ -230,7 +230,7 @@ def _by_promise(search: ExactSearch, trees: Sequence[Candidate]) -> list[int]:
 def _line_with_cuts(search: ExactSearch, q: int, trees: Sequence[Candidate], n_cuts: int) -> CutLine:
     question = search.questions[q]
     near = [int(cut) for tree in trees for own, cut in zip(tree.questions, tree.cuts, strict=True) if own == q]
-    first, last = _ranks(question, search.evidence.given, near, n_cuts)
+    first, last = _ranks(question, search.evidence.multiplicity, near, n_cuts)
     cuts = cuts_between(question, first, last)
     n_places = np.bincount(np.searchsorted(cuts, np.unique(question.places)), minlength=len(cuts) + 1)
     extra = LEVEL_PRICE * question.n_named[first] if len(question.n_named) else np.zeros(len(cuts))

@@ -203,7 +203,11 @@ def _exact(
         return f"{NO_TIME}, which takes about {duration(needed)}. Allow more time."
     labeled, none = slice(evidence.n_labeled), np.zeros((1, evidence.n_labeled), dtype=np.int64)
     own = counting.added(
-        evidence.X[labeled], grained(evidence.cost[labeled]), evidence.given[labeled], np.zeros(none.shape[1]), none
+        evidence.X[labeled],
+        grained(evidence.cost[labeled]),
+        evidence.multiplicity[labeled],
+        np.zeros(none.shape[1]),
+        none,
     )
     terms = RegisterTerms(
         cells=cells,

@@ -106,7 +106,7 @@ def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) 
     # 2. Price every class of every row, in the user's units: rules are in these units, and so is their search.
     merged, _ = guided.given.merged_groups()
     evidence = guidance.evidence(merged, guided.topology)
-    price, scaling = guidance.spec.price_of(evidence.n_given), guided.scaling
+    price, scaling = guidance.spec.price_of(evidence.total_size), guided.scaling
     least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
 
     # 3. Find the best tree over all questions. The search ends by itself; every better tree goes to the listener.

@@ -185,7 +185,7 @@ class FitTask:
         if claimed.evidence_cost is not None:
             spec = self.evidence_spec
             evidence = Evidence.of(problem, tree.topology, self.guide_weight, spec.total_price)
-            cost = evidence.total_cost(evidence.cost_of(tree), spec.price_of(evidence.n_given))
+            cost = evidence.total_cost(evidence.cost_of(tree), spec.price_of(evidence.total_size))
             found = replace(found, evidence_cost=cost, evidence_bound=min(bound, cost))
         is_proved = found.proved_best if claimed.evidence_cost is not None else found.proved
         ended = CONVERGED if found.ended == PROVED and not is_proved else found.ended
