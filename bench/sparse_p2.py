@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from s2oct.fit.context import Budget, open_context
-from s2oct.fit.strategies import solve_p2
-from s2oct.fit.training import train
+from s2oct.fit.training import solve_p2, train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.stopping import never
 from s2oct.study import biased_draw, load_instance

@@ -137,7 +137,7 @@ NOTHING_YET = {
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
     "asking the guide": ("s2oct.fit.task:ask_guide", 1, ()),
-    "before the search": ("s2oct.fit.strategies:Instance.of", 1, PAPER),
+    "before the search": ("s2oct.fit.training:Instance.of", 1, PAPER),
     "writing the report": ("s2oct.cli.fit:_write_report", 1, SHORT),
     "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, SHORT),
 }

@@ -14,7 +14,7 @@ import pytest
 
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.fit import strategies
+from s2oct.fit import training
 from tests.fit.register_tables import PLAIN
 from tests.fit.register_tables import table as register_table
 from tests.messages import names
@@ -141,7 +141,7 @@ def test_a_limit_that_cuts_nothing_changes_nothing(case, stepping_clock):
 
 
 def test_a_guide_that_comes_too_late_to_break_ties_is_not_left_out_without_a_word(stepping_clock, monkeypatch):
-    monkeypatch.setattr(strategies, "PARAMS", strategies.StrategyParams(last_share=2.0))  # all of the time is late
+    monkeypatch.setattr(training, "PARAMS", training.StrategyParams(last_share=2.0))  # all of the time is late
     late = fit_within(CASES["a guide that breaks ties"], UNLIMITED, stepping_clock)
     assert late.ended == "time limit"
     assert late.fitted.certificate_.proved

@@ -12,7 +12,7 @@ import pytest
 from s2oct import S2OCTClassifier
 from s2oct.fit.context import SOLVING, Budget, FitContext, Listeners
 from s2oct.fit.portfolio import search_and_solve
-from s2oct.fit.strategies import open_incumbent, p2_formulation, solve_p2
+from s2oct.fit.training import open_incumbent, p2_formulation, solve_p2
 from s2oct.solvers import SolveResult
 from s2oct.stopping import Clock
 from tests.conftest import backend_or_skip

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct.fit.context import BREAKING_TIES, PREPARING, SEARCHING, Budget, open_context
-from s2oct.fit.strategies import solve_p2
-from s2oct.fit.training import train
+from s2oct.fit.training import solve_p2, train
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.p2.proof import DECIDED_TOLERANCE, INTERRUPTED
 from s2oct.problem.problem import Problem

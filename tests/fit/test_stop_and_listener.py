@@ -22,8 +22,7 @@ from s2oct.fit.context import (
     Guidance,
     open_context,
 )
-from s2oct.fit.strategies import weigh_evidence
-from s2oct.fit.training import train
+from s2oct.fit.training import train, weigh_evidence
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.problem.problem import Advice, Problem
 from s2oct.solvers.worker import PARAMS

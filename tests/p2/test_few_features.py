@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import Exploration
-from s2oct.fit.strategies import offer_constant_trees, price_tree
+from s2oct.fit.training import offer_constant_trees, price_tree
 from s2oct.p2.instance import Instance, lengthen
 from s2oct.p2.milp import build_lean
 from s2oct.p2.node_fits import alternating_start, forward_path

@@ -13,7 +13,7 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import Exploration
-from s2oct.fit.strategies import price_tree
+from s2oct.fit.training import price_tree
 from s2oct.p2.costs import mended
 from s2oct.p2.instance import Instance, grid_quanta
 from s2oct.p2.node_programs import polish

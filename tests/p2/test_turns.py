@@ -10,7 +10,7 @@ import pytest
 
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import Exploration
-from s2oct.fit.strategies import price_tree
+from s2oct.fit.training import price_tree
 from s2oct.p2.instance import Instance
 from s2oct.p2.node_programs import polish
 from s2oct.p2.proof import Bound

@@ -1,28 +1,41 @@
-"""From a problem to a certified tree: the functions that the estimators and the study call."""
+"""From a problem to a certified tree: `train`, and four strategies to find the tree.
+
+`weigh_evidence` is the default, `solve_p2` the paper's model. `sparsest` and `break_ties` solve P2 first and then
+choose among its best trees: by the number of features, or by a guide of weight 0.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from s2oct.arrays import FloatArray
+from s2oct.evidence.evidence import Evidence
+from s2oct.evidence.exact import ExactSearch
 from s2oct.fit.certificate import Certificate, certify
-from s2oct.fit.context import PARAMS, Budget, FitContext, Guidance, Listener, open_context, with_reserve
-from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
-from s2oct.fit.portfolio import solve
-from s2oct.fit.simplicity import EvidenceFit
-from s2oct.fit.strategies import (
-    StrategyResult,
-    break_ties,
-    offer_constant_trees,
-    p2_formulation,
-    price_tree,
-    sparsest,
-    weigh_evidence,
+from s2oct.fit.context import (
+    BREAKING_TIES,
+    GUIDE_RUNS_ON,
+    SEARCHING,
+    Budget,
+    FitContext,
+    Guidance,
+    Listener,
+    advice_in_time,
+    open_context,
+    with_reserve,
 )
-from s2oct.p2.milp import build_p2
+from s2oct.fit.context import PARAMS as TIME
+from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
+from s2oct.fit.portfolio import Exploration, Formulation, search_and_solve, solve
+from s2oct.fit.simplicity import EvidenceFit
+from s2oct.p2.costs import feasible_score, lengthened, mended
+from s2oct.p2.instance import Instance
+from s2oct.p2.milp import build_lean, build_p2, decode_tree, encode_tree, p2_size
+from s2oct.p2.node_programs import fewer_features, polish
 from s2oct.p2.prepared import (
     LARGEST_M,
     ModelSpec,
@@ -34,11 +47,63 @@ from s2oct.p2.prepared import (
     widened_scaling,
     widened_tree,
 )
-from s2oct.p2.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord, bound_without_solver
+from s2oct.p2.proof import (
+    CONVERGED,
+    DECIDED_TOLERANCE,
+    EVIDENCE,
+    INTERRUPTED,
+    NOT_NEGATIVE,
+    PROVED,
+    TIME_LIMIT,
+    Bound,
+    FitRecord,
+    bound_without_solver,
+    lower_bound,
+)
+from s2oct.p2.rounds import round_work, run_round
 from s2oct.problem.problem import Advice, Problem
-from s2oct.stopping import Stop, never
+from s2oct.solvers.model import Milp
+from s2oct.stopping import Clock, Deadline, Stop, never
 from s2oct.trees.rounding import as_rules
 from s2oct.trees.tree import ObliqueTree
+
+
+@dataclass(frozen=True)
+class StrategyParams:
+    """Shares of time and effort.
+
+    Attributes
+    ----------
+    bound_share : float
+        Share of the remaining time for the bound without a solver: after a slow guide little time is left.
+    last_share : float
+        In this last share of the time limit, a guide of weight 0 is not asked: its answer would come too late.
+    tie_patience : int
+        Rounds without a better tree after which breaking ties ends; more rounds rarely changed the choice.
+    tie_worth : float
+        Minimum improvement that counts, where 1 is the guide's charge for a row about which it is certain.
+    tie_price : float
+        Price of the guide's charges while it breaks ties: small compared with a label or a row off the total, so that
+        P2's cost still leads the search.
+    sparse_share, sparse_seconds : float
+        Share of the time limit, and maximum seconds, kept for dropping features after P2.
+    sparse_rounds, sparse_work : int, float
+        Maximum rounds, and their work in rows times moves, for each number of features tried.
+    """
+
+    bound_share: float = 0.25
+    last_share: float = 0.05
+    tie_patience: int = 6
+    tie_worth: float = 0.25
+    tie_price: float = 0.05
+    sparse_share: float = 0.03
+    sparse_seconds: float = 0.5
+    sparse_rounds: int = 6
+    sparse_work: float = 2e7
+
+
+PARAMS = StrategyParams()
+
 
 NOT_EXACT = (
     "The largest distance between two rows was not found in time: the constant M of P2 is larger than the paper's rule "
@@ -139,7 +204,7 @@ def train(
     # 1. Prepare the problem in a limited share of the time. The time that this takes shows how much to reserve for the
     #    steps after the search.
     context = open_context(budget, stop, listener, spent)
-    prepared = prepare(problem, spec, deadline=context.clock.deadline(PARAMS.preparation * budget.time_limit))
+    prepared = prepare(problem, spec, deadline=context.clock.deadline(TIME.preparation * budget.time_limit))
     context = with_reserve(context)
 
     # 2. Let the listener receive trees in the user's units, over all columns: inside the fit, trees are in model units.
@@ -150,10 +215,19 @@ def train(
     if not prepared.bounds.is_exact and not context.clock.stopped():
         context.notices.append(NOT_EXACT)
     # 3. Find the tree. The certificate reports the seconds up to here, when the tree is final.
-    outcome = _tree(prepared, context, guidance)
+    if guidance is not None and guidance.weight > 0:
+        outcome = weigh_evidence(prepared, context, guidance)
+    elif guidance is None or not prepared.given.n_unlabeled:
+        outcome = sparsest(prepared, context)
+    else:
+        outcome = break_ties(prepared, context, guidance)
     seconds = context.clock.elapsed
     # 4. Look for other trees that are equally good: how far they agree with the tree shows its stability.
-    others = [] if alone else _others(outcome, context)
+    others: list[ObliqueTree] = []
+    if outcome.evidence_fit is not None and not alone:
+        others = [prepared.scaling.to_model(other) for other in outcome.evidence_fit.others]
+    elif outcome.ended != INTERRUPTED and not alone:
+        others = equally_good(outcome.prepared, outcome.tree, context)
     if outcome.evidence_fit is not None and context.clock.has_cut and outcome.ended != INTERRUPTED:
         outcome = replace(outcome, ended=TIME_LIMIT)
     if context.clock.stopped() and outcome.ended != INTERRUPTED:
@@ -163,14 +237,6 @@ def train(
     # 5. Return to the user's units and short decimals, and certify the tree on the user's rows: rounding and scaling
     #    could have changed what was found.
     return _trained(outcome, seconds, others, context).over(problem)
-
-
-def _tree(prepared: Prepared, context: FitContext, guidance: Guidance | None) -> StrategyResult:
-    if guidance is not None and guidance.weight > 0:
-        return weigh_evidence(prepared, context, guidance)
-    if guidance is None or not prepared.given.n_unlabeled:
-        return sparsest(prepared, context)
-    return break_ties(prepared, context, guidance)
 
 
 def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree], context: FitContext) -> Trained:
@@ -215,11 +281,267 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     )
 
 
-def _others(outcome: StrategyResult, context: FitContext) -> list[ObliqueTree]:
-    """Other trees that are equally good."""
-    if outcome.evidence_fit is not None:
-        return [outcome.prepared.scaling.to_model(other) for other in outcome.evidence_fit.others]
-    return [] if outcome.ended == INTERRUPTED else equally_good(outcome.prepared, outcome.tree, context)
+@dataclass(frozen=True, eq=False)
+class StrategyResult:
+    """The result of a strategy: the tree in model units, its problem, what is proved, and why the fit ended."""
+
+    prepared: Prepared
+    tree: ObliqueTree
+    bound: Bound
+    ended: str
+    incumbent: Incumbent
+    evidence_fit: EvidenceFit | None = None
+    advice: Advice | None = None
+
+
+def weigh_evidence(prepared: Prepared, context: FitContext, guidance: Guidance) -> StrategyResult:
+    """Fit the default model: labels, guide and totals weighed in rows, with few features per split."""
+    # 1. Ask the guide about the unlabeled rows. If it gives no answer, labels and totals alone are the evidence.
+    needs_guide = prepared.problem.n_unlabeled > 0
+    advice = advice_in_time(guidance, context) if needs_guide else None
+    is_complete = advice is not None or not needs_guide
+    if not is_complete and context.clock.stopped():
+        # The user stopped the fit, so a full search without the guide would only delay the end.
+        return _without_answer(solve_p2(prepared, context), guidance, context)
+    guided = prepared if advice is None else guidance.advised(prepared, advice)
+    context.listener.stage(SEARCHING)
+
+    # 2. Price every class of every row, in the user's units: rules are in these units, and so is their search.
+    merged, _ = guided.given.merged_groups()
+    evidence = guidance.evidence(merged, guided.topology)
+    price, scaling = guidance.spec.price_of(evidence.total_size), guided.scaling
+    least = Bound(evidence.bound + evidence.row_off * evidence.least_off, "identical rows share a class")
+
+    # 3. Find the best tree over all questions. The search ends by itself; every better tree goes to the listener.
+    listener = replace(context.listener, convert=lambda tree: context.listener.convert(scaling.to_model(tree)))
+    incumbent = Incumbent(context.clock, partial(_weigh, evidence, price), least, listener)
+    search = ExactSearch(evidence, guidance.spec, context.clock.deadline(), guidance.effort)
+    found = search.run(incumbent.offer if context.listener.wants_trees else None)
+    incumbent.offer(found.tree)
+
+    # 4. Return the tree with hyperplanes in the middle of their gaps, which the certificate evaluates in P2 as well.
+    result = StrategyResult(
+        guided,
+        lengthened(guided, scaling.to_model(found.middle)),
+        Bound(lower_bound(guided.problem, guided.spec.C), "a bound that needs no solver"),
+        ended_by(context.clock, PROVED if found.is_proved else CONVERGED),
+        incumbent,
+        EvidenceFit(evidence, search, found, is_complete, prepared.spec.features, prepared.given.n_features),
+        advice,
+    )
+    return result if is_complete else _without_answer(result, guidance, context)
+
+
+def solve_p2(prepared: Prepared, context: FitContext) -> StrategyResult:
+    """Solve the paper's P2 until the tree is proved optimal, the search ends, or the time is over."""
+    # 1. Open with a lower bound that needs no solver and the constant trees, which are always feasible.
+    incumbent = open_incumbent(prepared, context)
+    instance = Instance.of(prepared, incumbent.bound.value)
+
+    # 2. Search: rounds of moves from many starts. Each new best tree is refitted by linear programs.
+    exploration = Exploration(
+        instance,
+        incumbent,
+        partial(polish, prepared),
+        context.budget.seed,
+        context.budget.n_jobs,
+    )
+
+    # 3. The search has a head start. If P2 is still open, a solver joins with the best tree as its start.
+    search_and_solve(context, incumbent, exploration.run, p2_formulation(prepared))
+    return StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
+
+
+def sparsest(prepared: Prepared, context: FitContext) -> StrategyResult:
+    """Solve P2; among trees that cost no more, return one with fewer features.
+
+    Cost and proof are those of P2. Nothing proves that the number of features is the minimum.
+    """
+    # 1. Solve P2, with a little time in reserve.
+    clock = context.clock
+    reserve = min(PARAMS.sparse_share * clock.limit, PARAMS.sparse_seconds)
+    solved = solve_p2(prepared, replace(context, clock=replace(clock, limit=clock.limit - reserve)))
+    if clock.stopped():
+        return solved
+    clock = clock.anew()
+    context.listener.stage(BREAKING_TIES)
+    incumbent = solved.incumbent
+    # A certificate is computed in other units, so half of the tolerance is left for rounding.
+    least = incumbent.bound.value if incumbent.is_decided else incumbent.best_cost
+    most = max(incumbent.best_cost, least + 0.5 * DECIDED_TOLERANCE)
+
+    # 2. Drop features while every row keeps its side. This incumbent counts features, so the listener does not see it.
+    sparse = Incumbent(clock, partial(_n_terms, prepared, most))
+    sparse.offer(solved.tree)
+    sparse.offer(fewer_features(prepared, sparse.winner, clock.deadline()))
+
+    # 3. If P2 is decided, search with fewer and fewer features per split, by bisection.
+    if incumbent.is_decided:
+        _bisect(prepared, sparse, least, context.budget.seed, clock.deadline())
+    return StrategyResult(prepared, sparse.winner, solved.bound, ended_by(clock, solved.ended), incumbent)
+
+
+def break_ties(prepared: Prepared, context: FitContext, guidance: Guidance) -> StrategyResult:
+    """Solve P2; the guide chooses between trees that cost no more than the best."""
+    # 1. Solve P2. If it stays undecided, there are no ties yet, and the guide is not asked.
+    solved = solve_p2(prepared, context)
+    clock = context.clock
+    if not solved.incumbent.is_decided or clock.stopped():
+        return solved
+    if clock.seconds_left < PARAMS.last_share * clock.limit:
+        context.notices.append(
+            f"The best tree was found too late in a time limit of {clock.limit:g} s to ask the guide: it did not "
+            "choose among trees of equal cost."
+        )
+        return replace(solved, ended=TIME_LIMIT)
+
+    # 2. Ask the guide.
+    clock = clock.anew()
+    context = replace(context, clock=clock)
+    advice = advice_in_time(guidance, context)
+    if advice is None:
+        return _without_answer(solved, guidance, context)
+    guided = guidance.advised(prepared, advice)
+    assert guided.problem.guide is not None
+
+    # 3. Search for the tree of least charge. This incumbent's cost is the charge, so the listener does not see it.
+    context.listener.stage(BREAKING_TIES)
+    ties = Incumbent(clock, partial(_charge, guided, solved.incumbent.best_cost))
+    ties.offer(solved.tree)
+    instance = Instance.of(guided, solved.bound.value).charged(PARAMS.tie_price * guided.problem.guide.charges)
+    # The search ends by itself, so it gives the same tree every time unless the time limit cuts it.
+    Exploration(
+        instance,
+        ties,
+        partial(polish, guided),
+        context.budget.seed,
+        context.budget.n_jobs,
+        patience=PARAMS.tie_patience,
+        worth=PARAMS.tie_worth,
+    ).run()
+    ended = ended_by(clock, solved.ended)
+    return StrategyResult(guided, ties.winner, solved.bound, ended, solved.incumbent, advice=advice)
+
+
+def _without_answer(instead: StrategyResult, guidance: Guidance, context: FitContext) -> StrategyResult:
+    """Return a result without the guide as one that ended early: it proves nothing about the requested model."""
+    if guidance.is_busy():
+        context.notices.append(GUIDE_RUNS_ON)
+    return replace(instead, ended=INTERRUPTED if context.clock.stopped() else TIME_LIMIT)
+
+
+def ended_by(clock: Clock, otherwise: str) -> str:
+    """Why a stage of a fit ended: the user stopped it, the time limit cut it, or ``otherwise``."""
+    if clock.stopped():
+        return INTERRUPTED
+    return TIME_LIMIT if clock.has_cut else otherwise
+
+
+def _weigh(evidence: Evidence, term_price: float, tree: ObliqueTree) -> tuple[ObliqueTree, float]:
+    return tree, evidence.total_cost(evidence.cost_of(tree), term_price)
+
+
+def open_incumbent(prepared: Prepared, context: FitContext) -> Incumbent:
+    """Create an incumbent with the bound that needs no solver and the constant trees, which need no search."""
+    opening = NOT_NEGATIVE
+    # Bounds for a large table take seconds, which a fit that is over does not have.
+    if not context.clock.is_over:
+        deadline = context.clock.deadline(PARAMS.bound_share * context.clock.seconds_left)
+        least = bound_without_solver(prepared.problem, prepared.spec.C, prepared.bounds.s, deadline)
+        opening = Bound(least, "a bound that needs no solver")
+    incumbent = Incumbent(context.clock, partial(price_tree, prepared), opening, context.listener)
+    offer_constant_trees(prepared, incumbent)
+    return incumbent
+
+
+def offer_constant_trees(prepared: Prepared, incumbent: Incumbent) -> None:
+    """Offer the trees that split nothing, one for each class: they are always feasible."""
+    topology, n_features = prepared.topology, prepared.problem.n_features
+    if topology.n_classes <= 2:
+        for right in (False, True):
+            incumbent.offer(ObliqueTree.constant(topology, n_features, right=right))
+        return
+    for k in range(topology.n_classes):
+        incumbent.offer(ObliqueTree.leading_to(topology, n_features, topology.leaves_of(k)[0]))
+
+
+def price_tree(prepared: Prepared, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
+    """Return the mended tree and its cost; None if it is not feasible."""
+    assignment = mended(prepared, tree)
+    found = feasible_score(prepared, assignment)
+    return None if found is None else (assignment.tree, found.objective)
+
+
+def _charge(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
+    """Return the mended tree and the guide's charge for it; None if it costs more than ``most`` in P2."""
+    assignment = mended(prepared, tree)
+    found = feasible_score(prepared, assignment)
+    if found is None or found.objective > most + DECIDED_TOLERANCE:
+        return None
+    return assignment.tree, found.guide_cost
+
+
+def p2_formulation(prepared: Prepared, build: Callable[[Prepared], Milp] = build_lean) -> Formulation:
+    """P2 for a solver: the lean model, or the literal one."""
+    problem, topology, most = prepared.problem, prepared.topology, prepared.most_features
+    return Formulation(
+        size=p2_size(
+            problem.n_labeled, problem.n_unlabeled, problem.n_features, topology.depth, few_features=most is not None
+        ),
+        build=lambda: build(prepared),
+        encode=lambda milp, tree: encode_tree(milp, problem, tree),
+        decode=lambda milp, x: decode_tree(milp, x, topology),
+    )
+
+
+def _n_terms(prepared: Prepared, most: float, tree: ObliqueTree) -> tuple[ObliqueTree, float] | None:
+    """Return the mended tree and its number of coefficients; None if it costs more than ``most`` in P2."""
+    assignment = mended(prepared, tree)
+    found = feasible_score(prepared, assignment)
+    if found is None or found.objective > most:
+        return None
+    return assignment.tree, float(np.count_nonzero(assignment.tree.omega))
+
+
+def _bisect(prepared: Prepared, sparse: Incumbent, floor: float, seed: int, deadline: Deadline) -> None:
+    """Search by bisection for trees with a smaller maximum number of features per split."""
+    failed, reached = 0, most_used(sparse.winner)
+    while reached - failed > 1 and not deadline.passed:
+        k = (failed + reached) // 2
+        if _search_with(prepared, k, sparse, floor, seed, deadline):
+            reached = min(k, most_used(sparse.winner))
+        else:
+            failed = k
+
+
+def _search_with(prepared: Prepared, k: int, sparse: Incumbent, floor: float, seed: int, deadline: Deadline) -> bool:
+    """Run some rounds with at most k features per split; return whether they find a good enough tree, and offer it."""
+    few = replace(prepared, spec=replace(prepared.spec, max_features_per_split=k))
+    instance = Instance.of(few, floor)
+    start, work = _cut_down(prepared, sparse.winner, k), 0.0
+    for number in range(PARAMS.sparse_rounds):
+        work += round_work(instance, number)
+        if work > PARAMS.sparse_work or deadline.passed:
+            return False
+        # Round 3 starts from the known tree, see `s2oct.p2.rounds.run_round`.
+        for tree in reversed(run_round(instance, seed, number, deadline, start)):
+            if sparse.offer(tree):
+                sparse.offer(fewer_features(few, sparse.winner, deadline))
+                return True
+    return False
+
+
+def _cut_down(prepared: Prepared, tree: ObliqueTree, k: int) -> ObliqueTree:
+    """Keep only the k most influential features of every split; the tree may become far from feasible."""
+    weight = np.abs(tree.omega) * np.ptp(prepared.problem.X, axis=0)
+    omega = tree.omega.copy()
+    np.put_along_axis(omega, np.argsort(-weight, axis=1, kind="stable")[:, k:], 0.0, axis=1)
+    return replace(tree, omega=omega)
+
+
+def most_used(tree: ObliqueTree) -> int:
+    """Maximum number of features per split."""
+    return int(np.count_nonzero(tree.omega, axis=1).max())
 
 
 def recertify(
