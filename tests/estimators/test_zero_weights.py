@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.errors import InvalidProblem
 from s2oct.export import report_html
-from s2oct.fit import register
+from s2oct.problem import batches
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.totals import TableTotals
@@ -207,7 +207,7 @@ def assert_alike(one: Any, other: Any) -> None:
 
 
 def test_a_register_is_the_one_without_rows_of_weight_0(monkeypatch):
-    monkeypatch.setattr(register, "MOST_WHOLE", 100)
+    monkeypatch.setattr(batches, "MOST_WHOLE", 100)
     padded, plain, counted = both(Survey(n_rows=400), default, "five unlabeled rows")
     assert padded.certificate_.n_register == counted.sum()
     assert padded.rules_ == plain.rules_

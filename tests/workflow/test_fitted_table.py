@@ -119,7 +119,7 @@ def test_a_row_of_weight_0_gets_its_class_from_the_cells_as_the_file_writes_them
 
 
 def test_a_file_with_many_rows_is_fitted_as_the_page_does(request_for, monkeypatch):
-    monkeypatch.setattr("s2oct.fit.register.MOST_WHOLE", 5)
+    monkeypatch.setattr("s2oct.problem.batches.MOST_WHOLE", 5)
     fitted = fit_encoded(encode_table(request_for(parameters={"depth": 1, "random_state": 0})))
     assert fitted.classifier.certificate_.n_register == 12
     assert fitted.classifier.data_summary_.totals == (4, 4)

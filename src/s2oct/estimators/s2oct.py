@@ -33,7 +33,7 @@ from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, AUTO_MOST, AUTO_TOTAL_PRICE, EvidenceSpec
 from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Listener
-from s2oct.fit.register import Register, is_large
+from s2oct.fit.register import Register
 from s2oct.fit.simplicity import EvidenceFit, SimplicityPath, SimplicityStep
 from s2oct.fit.task import FitTask, leaves_of
 from s2oct.guides import SelfTrainedForest
@@ -41,6 +41,7 @@ from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import INTERRUPTED
 from s2oct.parameters import whole_from
+from s2oct.problem.batches import is_large
 from s2oct.problem.known import Known, names_of_columns, read_known, refuse_to_estimate
 from s2oct.problem.problem import Problem
 from s2oct.problem.totals import Totals

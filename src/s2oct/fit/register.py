@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.problem.batches import MOST_WHOLE, ArrayBatches, Batches, row_keys
+from s2oct.problem.batches import ArrayBatches, Batches, row_keys
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.targets import Targets
@@ -119,14 +117,6 @@ class Register:
 def sample_size(n_features: int, *, is_weighted: bool = False) -> int:
     """Maximum number of unlabeled rows in a sample."""
     return min(PARAMS.weighted_rows if is_weighted else PARAMS.rows, PARAMS.numbers // n_features)
-
-
-def is_large(X: Any) -> bool:
-    """Whether a user's table has too many rows to fit at once; False for objects without rows."""
-    shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and shape:
-        return bool(shape[0] > MOST_WHOLE)
-    return isinstance(X, Sized) and len(X) > MOST_WHOLE
 
 
 def sampled_rows(is_labeled: BoolArray, seed: int, most: int) -> IntArray:

@@ -13,7 +13,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import Evidence, EvidenceSpec
 from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Budget, Guidance, Listener
-from s2oct.fit.register import Register, is_large
+from s2oct.fit.register import Register
 from s2oct.fit.register_training import RegisterTask, train_register
 from s2oct.fit.training import Trained, recertify, train
 from s2oct.guides.asking import ask_guide, runs_on
@@ -22,7 +22,7 @@ from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import reads_tables
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import CONVERGED, PROVED
-from s2oct.problem.batches import rows_of_batch
+from s2oct.problem.batches import is_large, rows_of_batch
 from s2oct.problem.known import Known, counted_part
 from s2oct.problem.problem import Advice, DataSummary, Guide, Problem
 from s2oct.stopping import Deadline, Stop, never, now

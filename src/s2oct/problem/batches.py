@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -17,6 +17,15 @@ from s2oct.stopping import NO_DEADLINE, Deadline
 MOST_WHOLE = 100_000
 """Largest number of rows that a fit uses at once; a larger table is a register. A fit of this size takes seconds, and
 one of ten times the size would not finish within the default limit of a minute."""
+
+
+def is_large(X: Any) -> bool:
+    """Whether a user's table has too many rows to fit at once; False for objects without rows."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return bool(shape[0] > MOST_WHOLE)
+    return isinstance(X, Sized) and len(X) > MOST_WHOLE
+
 
 BATCH_ROWS, BATCH_CELLS = 2**17, 2**22
 """Most rows, and most rows times features, of a batch: some megabytes, which makes the overhead per batch small."""
