@@ -748,37 +748,33 @@ AT_CHANCE = 0.15
 In `bench/chance.py` it separates noise from tables with signal."""
 
 
-def interruption(certificate: Claim) -> tuple[Notice, ...]:
+def interruption(certificate: Claim) -> Iterator[Notice]:
     """A notice if the user stopped the fit."""
-    if certificate.ended != INTERRUPTED:
-        return ()
-    seconds = duration(certificate.seconds)
-    if not certificate.is_worth_keeping:
-        return (Notice(f"The fit was interrupted after {seconds}, before it found a tree that splits the rows"),)
-    return (Notice(f"The fit was interrupted after {seconds}. Its tree is the best that was found until then"),)
+    if certificate.ended == INTERRUPTED:
+        interrupted = f"The fit was interrupted after {duration(certificate.seconds)}"
+        if certificate.is_worth_keeping:
+            yield Notice(f"{interrupted}. Its tree is the best that was found until then")
+        else:
+            yield Notice(f"{interrupted}, before it found a tree that splits the rows")
 
 
-def at_chance(certificate: Claim) -> tuple[Notice, ...]:
+def at_chance(certificate: Claim) -> Iterator[Notice]:
     """A notice if the features seem to say nothing about the classes."""
-    if certificate.chance is None or certificate.chance < AT_CHANCE:
-        return ()
-    return (
-        Notice(
+    if certificate.chance is not None and certificate.chance >= AT_CHANCE:
+        yield Notice(
             "The tree may be no better than chance: on held-out labels, forests are not significantly better "
             f"(p = {certificate.chance:.2f}, permutation test)",
             Remedy.MORE_EVIDENCE,
             category=ChanceLevelWarning,
-        ),
-    )
+        )
 
 
-def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int]) -> tuple[Notice, ...]:
+def few_labels(certificate: Claim, classes: Sequence[Any], among: Iterable[int]) -> Iterator[Notice]:
     """A notice about the classes with too few labels to recognise them, all in one sentence."""
     few = [c for c in among if certificate.labels[c] < FEW_LABELS]
-    if not few:
-        return ()
-    named = _named([f"class {classes[c]!r} ({plural(certificate.labels[c], 'label')})" for c in few])
-    return (Notice(f"Too few labels to recognise {named} reliably", Remedy.LABEL_MORE, category=FewLabelsWarning),)
+    if few:
+        named = _named([f"class {classes[c]!r} ({plural(certificate.labels[c], 'label')})" for c in few])
+        yield Notice(f"Too few labels to recognise {named} reliably", Remedy.LABEL_MORE, category=FewLabelsWarning)
 
 
 def _labeled_classes(certificate: Certificate) -> list[int]:
@@ -795,43 +791,40 @@ def _named(classes: Sequence[str]) -> str:
     return listed([*classes[:NAMED], *([plural(n_more, "other class", "other classes")] if n_more > 0 else [])])
 
 
-def cut_off(certificate: Claim) -> tuple[Notice, ...]:
+def cut_off(certificate: Claim) -> Iterator[Notice]:
     """A notice if the time limit cut the fit: a longer limit may give another tree."""
     if certificate.ended != TIME_LIMIT:
-        return ()
+        return
     if certificate.proved_best:
         found = "No tree fits labels and totals better, but the search for others that fit as well was not completed"
     elif certificate.has_splits:
         found = "Its tree is the best that was found until then, and a better tree may exist"
     else:
         found = "It found no split, and a better tree may exist"
-    cut = f"The time limit cut the fit off after {duration(certificate.seconds)}"
-    return (Notice(f"{cut}. {found}", Remedy.MORE_TIME),)
+    yield Notice(f"The time limit cut the fit off after {duration(certificate.seconds)}. {found}", Remedy.MORE_TIME)
 
 
-def _not_counted(certificate: Certificate) -> tuple[Notice, ...]:
+def _not_counted(certificate: Certificate) -> Iterator[Notice]:
     """A notice if time ran out before all rows were counted."""
-    if certificate.counted or certificate.n_register is None:
-        return ()
-    return (
-        Notice(
+    if not certificate.counted and certificate.n_register is not None:
+        yield Notice(
             f"The totals were not counted over all {plural(certificate.n_register, 'row')}, because the time ended. "
             "All numbers are about a sample of them",
             Remedy.MORE_TIME,
-        ),
-    )
+        )
 
 
-def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
+def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> Iterator[Notice]:
     if certificate.meets_totals or not certificate.miss_matters:
-        return ()
+        return
     missed = [cell for cell in certificate.cells if not cell.is_met(certificate.unit)]
     if missed and all(cell.is_aim and abs(cell.excess) <= cell.se for cell in missed):
-        return ()  # An estimate is not more precise than that.
+        return  # An estimate is not more precise than that.
     what = "totals" if certificate.cells else "total"
     finding = f"The tree misses the {what} by {certificate.off}{_where(certificate, classes)}"
     if certificate.xi <= certificate.least_xi:
-        return (Notice(f"{finding}. No tree can come nearer, because rows with equal features get one class"),)
+        yield Notice(f"{finding}. No tree can come nearer, because rows with equal features get one class")
+        return
     if certificate.least_xi:
         finding += f". Equal features force every tree to miss it by {plural(certificate.least_xi, 'row')}"
     if certificate.n_register is not None:
@@ -840,7 +833,7 @@ def _missed_total(certificate: Certificate, classes: Sequence[Any]) -> tuple[Not
     price = () if certificate.misses_at_any_price else (Remedy.ANY_PRICE,)
     price = (Remedy.HIGHER_PRICE,) if certificate.minimises_p2 else price
     features = () if certificate.max_features_per_split is None else (Remedy.MORE_FEATURES,)
-    return (Notice(finding, *price, Remedy.DEEPER_TREE, *features),)
+    yield Notice(finding, *price, Remedy.DEEPER_TREE, *features)
 
 
 def _where(certificate: Certificate, classes: Sequence[Any]) -> str:
@@ -867,21 +860,21 @@ def _worst_cells(certificate: Certificate, classes: Sequence[Any]) -> str:
     return f": {'; '.join(described)}{more}"
 
 
-def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
+def _open_totals(certificate: Certificate, classes: Sequence[Any]) -> Iterator[Notice]:
     """A notice about classes whose number of rows is left to the fit, or that get none although totals allow some."""
     if len(still_open := _open_classes(certificate)) > 1:
         rows = [f"class {classes[c]!r} ({plural(certificate.assigned[c], 'row')})" for c in still_open]
         finding = f"The totals do not say how many rows belong to {_named(rows)}, so the fit decides"
-        return (Notice(finding, Remedy.COMPLETE_TOTALS, category=OpenTotalsWarning),)
+        yield Notice(finding, Remedy.COMPLETE_TOTALS, category=OpenTotalsWarning)
+        return
     empty = [
         c
         for c, assigned in enumerate(certificate.assigned)
         if not assigned and any(cell.class_index == c and cell.low < cell.high for cell in certificate.cells)
     ]
-    if not empty:
-        return ()
-    named = _named([f"class {classes[c]!r}" for c in empty])
-    return (Notice(f"No unlabeled row gets {named}, although the totals allow some", category=OpenTotalsWarning),)
+    if empty:
+        named = _named([f"class {classes[c]!r}" for c in empty])
+        yield Notice(f"No unlabeled row gets {named}, although the totals allow some", category=OpenTotalsWarning)
 
 
 def _open_classes(certificate: Certificate) -> list[int]:
@@ -899,16 +892,14 @@ def _open_classes(certificate: Certificate) -> list[int]:
     return [c for c in range(len(certificate.assigned)) if margins and all((m, c) in is_open for m in margins)]
 
 
-def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> tuple[Notice, ...]:
-    """A notice about classes without labels that have, or should have, rows."""
+def _unlabeled_classes(certificate: Certificate, classes: Sequence[Any]) -> Iterator[Notice]:
+    """A notice about each class without labels that has, or should have, rows."""
     support = "the total" if certificate.guide_weight is None else "the total and the guide"
-    return tuple(
-        Notice(
-            f"No labeled row has class {classes[c]!r}. The tree puts {amount(certificate.assigned[c])} of "
-            f"{plural(sum(certificate.assigned), 'unlabeled row')} into it, but which rows is a guess: it rests on "
-            f"{support}, and no label supports it",
-            Remedy.LABEL_SOME,
-        )
-        for c in certificate.classes_without_label
-        if certificate.assigned[c] or certificate.totals[c]
-    )
+    for c in certificate.classes_without_label:
+        if certificate.assigned[c] or certificate.totals[c]:
+            yield Notice(
+                f"No labeled row has class {classes[c]!r}. The tree puts {amount(certificate.assigned[c])} of "
+                f"{plural(sum(certificate.assigned), 'unlabeled row')} into it, but which rows is a guess: it rests on "
+                f"{support}, and no label supports it",
+                Remedy.LABEL_SOME,
+            )
