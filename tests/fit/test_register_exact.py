@@ -160,7 +160,7 @@ def test_at_any_prices_the_cheapest_tree_is_that_of_the_whole_table(kind: str, d
     register = TABLES[kind](table(1200)).register()
     search, answers = searched(register, depth, min_rows)
     _, cost, sizes, domains, n = priced_rows(register)
-    prices = np.array([6.0 * asked.price for asked in search.asked])
+    prices = np.array([6.0 * asked.price for asked in search.lines])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), min_rows)
     for seed in range(3):
         cells = np.random.default_rng(seed).uniform(-0.8, 0.8, search.terms.cells.low.size) * (seed > 0)
@@ -198,7 +198,7 @@ def test_no_tree_over_the_lines_costs_less_than_the_bound(kind: str, depth: int,
     _, cost, sizes, domains, n = priced_rows(register)
     upper = search.run(NO_DEADLINE)[1] + beyond
     found = search.bound_up_to(upper, NO_DEADLINE)
-    prices = np.array([6.0 * asked.price for asked in search.asked])
+    prices = np.array([6.0 * asked.price for asked in search.lines])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), 1.0)
     first = np.zeros((len(domains), len(cost)), dtype=np.int64)
     first[:, n:] = domains * cost.shape[1]
@@ -221,7 +221,7 @@ def test_trees_of_several_regions_are_put_together() -> None:
     sides = []
     for here in (is_left, ~is_left):
         one = [(cost[here, k].sum(), sizes[here].sum() * (k == 0)) for k in (0, 1)]
-        for f, asked in enumerate(search.asked):
+        for f, asked in enumerate(search.lines):
             for a, k in product(range(len(asked.cuts)), (0, 1)):
                 classes = np.where(answers[f][here] <= a, k, 1 - k)
                 charged = cost[here][np.arange(here.sum()), classes].sum() + 6.0 * asked.price

@@ -199,7 +199,7 @@ class ExactSearch:
         self.params = params or SearchParams()
         self.term_price = spec.price_of(evidence.total_size)
         self.most = spec.most_of(len(columns_of(evidence.features)))
-        self.first, self.bounds = _cells(evidence)
+        self.first_cells, self.bounds = _cells(evidence)
         self.questions, self.many_levels = single_questions(
             evidence.X, evidence.features, self.order.columns, self.order.signs
         )
@@ -224,7 +224,7 @@ class ExactSearch:
         #    rows, because questions about all sets of their levels would be too many.
         everyone = np.arange(self.evidence.n_rows)
         for extra in self._leanings(everyone):
-            self._ask_levels(everyone, extra)
+            self._add_level_orders(everyone, extra)
         # 2. and 3. Find the best tree over these questions, by prices of the cells and then among all trees between
         #    bound and best tree. Keep cost and bound: they show what sums of columns gain.
         bound = self._settle()
@@ -243,7 +243,7 @@ class ExactSearch:
         # 5. Return the best tree, and state which trees the bounds cover: with bins, screening or many levels, not all.
         #    Identical rows give another lower bound, which may be larger.
         is_binned = not self.is_thorough and self.evidence.n_rows > self.params.few_rows
-        asks_all = not self.many_levels and not self.is_screened
+        covers_all = not self.many_levels and not self.is_screened
         least = self.evidence.bound + self.evidence.row_off * self.evidence.least_off
         return Found(
             self.tree(self.best),
@@ -253,8 +253,8 @@ class ExactSearch:
             single_cost,
             min(max(single_bound, least), single_cost),
             self.n_settled,
-            self.most == 1 and asks_all,
-            asks_all and not is_binned,
+            self.most == 1 and covers_all,
+            covers_all and not is_binned,
             self.params.most_cuts if is_binned else None,
         )
 
@@ -354,7 +354,7 @@ class ExactSearch:
             core,
             evidence.cost,
             evidence.size,
-            self.first,
+            self.first_cells,
             self.bounds,
             prices,
             evidence.row_off,
@@ -421,7 +421,7 @@ class ExactSearch:
     def _priced(self, prices: FloatArray) -> FloatArray:
         """Cost of each class for each row, including the prices of the cells."""
         cost = self.evidence.cost.copy()
-        for first in self.first:
+        for first in self.first_cells:
             cost += self.evidence.size[:, None] * prices[first[:, None] + np.arange(cost.shape[1])]
         return cost
 
@@ -491,8 +491,8 @@ class ExactSearch:
         return right
 
     def _counts(self, classes: IntArray) -> FloatArray:
-        size = np.tile(self.evidence.size, len(self.first))
-        return np.bincount((self.first + classes).ravel(), weights=size, minlength=self.bounds.shape[1]).astype(float)
+        cells, size = (self.first_cells + classes).ravel(), np.tile(self.evidence.size, len(self.first_cells))
+        return np.bincount(cells, weights=size, minlength=self.bounds.shape[1]).astype(float)
 
     def _off(self, counts: FloatArray) -> Any:
         """Rows off for one or several vectors of cell counts."""
@@ -525,7 +525,7 @@ class ExactSearch:
             return candidate
         extra = np.cumsum(evidence.cost[rows, left] - evidence.cost[rows, right])[steps]
         counts = np.zeros((len(rows), self.bounds.shape[1]))
-        for first in self.first:
+        for first in self.first_cells:
             np.add.at(counts, (np.arange(len(rows)), first[rows] + left), evidence.size[rows])
             np.add.at(counts, (np.arange(len(rows)), first[rows] + right), -evidence.size[rows])
         classes = candidate.classes.copy()
@@ -557,8 +557,8 @@ class ExactSearch:
         for rows, extra in self._views(self.best, fresh=fresh):
             if self.deadline.passed:
                 break
-            self._ask_levels(rows, extra)
-            self._ask_directions(rows, extra)
+            self._add_level_orders(rows, extra)
+            self._add_directions(rows, extra)
         return len(self.questions) > before
 
     def _views(self, best: Candidate, *, fresh: bool) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -589,14 +589,14 @@ class ExactSearch:
         common = np.argsort(-np.bincount(cost.argmin(axis=1), minlength=n_classes), kind="stable")[:3]
         return [cost[:, k] - np.delete(cost, k, axis=1).min(axis=1) for k in common]
 
-    def _ask_levels(self, rows: IntArray, extra: FloatArray) -> None:
+    def _add_level_orders(self, rows: IntArray, extra: FloatArray) -> None:
         for c, column in enumerate(self.many_levels):
             order = column.order_by_evidence(rows, extra)
             if ("levels", c, order) not in self.seen:
                 self.seen.add(("levels", c, order))
                 self.questions.append(column.reordered(order))
 
-    def _ask_directions(self, rows: IntArray, extra: FloatArray) -> None:
+    def _add_directions(self, rows: IntArray, extra: FloatArray) -> None:
         if self.most < 2 or len(self._summands) < 2:
             return
         step = max(len(rows) // self.params.most_rows, 1)

@@ -138,7 +138,7 @@ class CountPairs:
 
     Attributes
     ----------
-    asked : tuple of CutLine
+    lines : tuple of CutLine
         The lines.
     tree : ObliqueTree
         The sample's tree; the nodes two levels above its leaves are the regions.
@@ -150,7 +150,7 @@ class CountPairs:
         Number of domains of all margins.
     """
 
-    asked: tuple[CutLine, ...]
+    lines: tuple[CutLine, ...]
     tree: ObliqueTree
     columns: Columns
     guide: Probabilities
@@ -170,7 +170,7 @@ class CountPairs:
         if len(X):
             regions = (self.tree.apply(X) >> self.depth) - self.n_regions
             narrow = X if self.columns is None else np.ascontiguousarray(X[:, list(self.columns)])
-            answers = np.array([asked.answers(narrow) for asked in self.asked], dtype=np.uint8)
+            answers = np.array([line.answers(narrow) for line in self.lines], dtype=np.uint8)
             self.layout.add(answers, regions, costs, rows, sizes, np.ascontiguousarray(domains), histograms)
         return histograms
 
@@ -195,7 +195,7 @@ class CountPairs:
     @property
     def layout(self) -> Pairs:
         """Positions of the cells of each pair."""
-        n_answers = np.array([len(asked.cuts) + 1 for asked in self.asked])
+        n_answers = np.array([len(line.cuts) + 1 for line in self.lines])
         return Pairs(n_answers, self.tree.topology.n_classes, self.n_domains, self.depth)
 
 
@@ -260,21 +260,21 @@ def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: i
 
 
 def sample_trees(
-    search: ExactSearch, asked: Mapping[int, CutLine], counting: CountPairs
+    search: ExactSearch, lines: Mapping[int, CutLine], counting: CountPairs
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """The best trees of the sample over the lines: splits, with the nearest cuts, and classes, by region.
 
     Trees with different splits above the regions are left out.
     """
     depth, n_regions, best = counting.tree.topology.depth, counting.n_regions, search.best
-    places = {q: place for place, q in enumerate(asked)}
+    places = {q: place for place, q in enumerate(lines)}
 
     def split_of(q: int, rank: int) -> tuple[int, int]:
         """The position of a question, and of the cut after a rank or the next cut."""
         if q < 0:
             return -1, 0
         last = search.questions[q].places[search.questions[q].answers <= rank].max()
-        return places[q], min(int(np.searchsorted(asked[q].cuts, last)), len(asked[q].cuts) - 1)
+        return places[q], min(int(np.searchsorted(lines[q].cuts, last)), len(lines[q].cuts) - 1)
 
     nodes = counting.nodes
     for tree in sorted(search.pool, key=lambda tree: tree.total)[: PARAMS.near_trees]:
@@ -286,7 +286,7 @@ def sample_trees(
             tree.depth > depth
             or not is_like.all()
             or not is_plain
-            or not set(questions.ravel().tolist()) <= {-1, *asked}
+            or not set(questions.ravel().tolist()) <= {-1, *lines}
         ):
             continue
         splits = [
@@ -360,7 +360,7 @@ class RegisterSearch:
 
     def __init__(self, counting: CountPairs, histograms: FloatArray, terms: RegisterTerms) -> None:
         self.counting, self.terms = counting, terms
-        self.layout, self.asked = counting.layout, counting.asked
+        self.layout, self.lines = counting.layout, counting.lines
         self.n_classes, self.n_domains = counting.tree.topology.n_classes, counting.n_domains
         self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
         # The numbers in the linear program should be about as large as in a sample.
@@ -472,10 +472,10 @@ class RegisterSearch:
 
     @cached_property
     def _split_prices(self) -> tuple[FloatArray, FloatArray]:
-        extra = np.zeros((len(self.asked), max(len(asked.cuts) for asked in self.asked)))
-        for row, asked in zip(extra, self.asked, strict=True):
-            row[: len(asked.extra)] = self.terms.term * asked.extra
-        return self.terms.term * np.array([asked.price for asked in self.asked]), extra
+        extra = np.zeros((len(self.lines), max(len(line.cuts) for line in self.lines)))
+        for row, line in zip(extra, self.lines, strict=True):
+            row[: len(line.extra)] = self.terms.term * line.extra
+        return self.terms.term * np.array([line.price for line in self.lines]), extra
 
     def _cheapest_classes(
         self, all_splits: Sequence[IntArray], all_leaves: Sequence[FloatArray], cell_prices: FloatArray
@@ -526,7 +526,7 @@ class RegisterSearch:
 
     def _block(self, histograms: FloatArray, f: int, g: int) -> FloatArray:
         """The histogram of two lines, shape (answers to f, answers to g, width)."""
-        n_f, n_g = (len(self.asked[q].cuts) + 1 for q in (f, g))
+        n_f, n_g = (len(self.lines[q].cuts) + 1 for q in (f, g))
         begin = self.layout.begin(min(f, g), max(f, g))
         block = histograms[begin : begin + n_f * n_g]
         if f <= g:
@@ -566,12 +566,12 @@ class RegisterSearch:
                 if g >= 0:
                     along = self._block(histograms, f, g)[rows].sum(axis=0)
                     found.append((g, self._ladder(g, along, next_cut, classes[2 * side : 2 * side + 2])))
-        return [ladder for q, ladder in found if not isinstance(self.asked[q].line, Levels)]
+        return [ladder for q, ladder in found if not isinstance(self.lines[q].line, Levels)]
 
     def _ladder(self, q: int, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
         """A ladder whose rungs are parts of bins; ``along`` has the sums over each bin, shape (n_bins, width)."""
         left, right = (int(k) for k in classes)
-        n_parts = np.clip(self.asked[q].n_places, 1, PARAMS.parts)
+        n_parts = np.clip(self.lines[q].n_places, 1, PARAMS.parts)
         parts = np.repeat(along / n_parts[:, None], n_parts, axis=0)
         parts = np.concatenate([np.zeros((1, parts.shape[1])), parts])
         return Ladder(
@@ -603,7 +603,7 @@ class RegisterSearch:
                 if pair and leaf_classes[leaf] != pair[0]:
                     gamma[node - 1] = -1.0
                 continue
-            direction, low, high = self.asked[q].split(cut)
+            direction, low, high = self.lines[q].split(cut)
             is_turned = bool(pair) and pair[0] > pair[1]
             omega[node - 1, wide] = -direction if is_turned else direction
             gamma[node - 1] = -high if is_turned else low
@@ -676,12 +676,12 @@ class ExactFit:
     def among(self) -> str:
         """The trees that the bound covers, in words."""
         first, *others = self.searches
-        n_cuts = max(len(asked.cuts) for asked in first.asked)
+        n_cuts = max(len(line.cuts) for line in first.lines)
         above = "" if first.counting.n_regions == 1 else " with the sample's splits above the last two levels,"
         any_split = " and of depth 2 with any splits," if others else ""
         return (
             f"trees of depth {first.counting.tree.topology.depth}{above}{any_split} over "
-            f"{plural(len(first.asked), 'question')} about the features, at up to {plural(n_cuts, 'cut')} each, with "
+            f"{plural(len(first.lines), 'question')} about the features, at up to {plural(n_cuts, 'cut')} each, with "
             "the guide's answers about all rows"
         )
 

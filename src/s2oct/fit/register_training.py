@@ -193,10 +193,10 @@ def _exact(
     n_domains, n_classes = cells.low.shape
     depth = trained.tree.topology.depth
     n_regions = 2 ** max(depth - 2, 0)
-    asked = choose_lines(search, n_regions * (n_classes + 1 + n_domains))
-    if not asked:
+    lines = choose_lines(search, n_regions * (n_classes + 1 + n_domains))
+    if not lines:
         return TOO_MANY_DOMAINS if search.questions else ""
-    counting = CountPairs(tuple(asked.values()), trained.tree, fit.columns, advice.of_rows, n_domains)
+    counting = CountPairs(tuple(lines.values()), trained.tree, fit.columns, advice.of_rows, n_domains)
     needed = pass_seconds + _seconds(counting, register)
     histograms = register.batches.total(counting, deadline) if deadline.allows(PARAMS.hope * needed) else None
     if histograms is None:
@@ -216,7 +216,7 @@ def _exact(
         above=_price_above(search, n_regions),
         min_rows=float(task.evidence_spec.min_rows),
     )
-    return ExactFit.of(counting, histograms + own, terms, partial(sample_trees, search, asked), deadline)
+    return ExactFit.of(counting, histograms + own, terms, partial(sample_trees, search, lines), deadline)
 
 
 def _seconds(counting: CountPairs, register: Register) -> float:

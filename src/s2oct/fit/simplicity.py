@@ -110,8 +110,8 @@ class SimplicityPath(Sequence[SimplicityStep]):
     @property
     def with_fitted(self) -> tuple[SimplicityStep, ...]:
         """All trees by their number of terms, including the fitted one."""
-        beside = () if self.fitted in self._steps else (self.fitted,)
-        return tuple(sorted((*self._steps, *beside), key=lambda step: step.n_terms))
+        fitted = () if self.fitted in self._steps else (self.fitted,)
+        return tuple(sorted((*self._steps, *fitted), key=lambda step: step.n_terms))
 
     @overload
     def __getitem__(self, index: int) -> SimplicityStep: ...

@@ -130,8 +130,8 @@ class FitTask:
             trained, summary = fit(task.budget), DataSummary.of(problem)
         else:
             assert guidance is not None  # only the evidence model is fitted to a sample
-            of_all = RegisterTask(register, problem, guidance, task.spec, self.evidence_spec)
-            trained, summary = train_register(of_all, fit, task.budget, stop, began)
+            whole = RegisterTask(register, problem, guidance, task.spec, self.evidence_spec)
+            trained, summary = train_register(whole, fit, task.budget, stop, began)
         advice = trained.advice
         if advice is not None:
             if advice.held_out is not None:
