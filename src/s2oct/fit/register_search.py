@@ -309,8 +309,6 @@ class RegisterCandidate:
         Classes of the leaves.
     fixed : float
         Rows against the tree plus the price of its splits.
-    price : float
-        The price of its splits alone.
     counts : ndarray of shape (n_cells,)
         Number of rows in each cell.
     """
@@ -318,7 +316,6 @@ class RegisterCandidate:
     splits: IntArray
     classes: IntArray
     fixed: float
-    price: float
     counts: FloatArray
 
 
@@ -503,7 +500,7 @@ class RegisterSearch:
         charged = np.take_along_axis(leaves[..., : self.n_classes], classes[..., None], axis=-1)
         counts = np.zeros((self.n_domains, self.n_classes))
         np.add.at(counts.T, classes.ravel(), leaves[..., self.n_classes + 1 :].reshape(-1, self.n_domains))
-        return RegisterCandidate(splits, classes, float(charged.sum()) + price, price, counts.ravel())
+        return RegisterCandidate(splits, classes, float(charged.sum()) + price, counts.ravel())
 
     def _leaves(self, histograms: FloatArray, splits: IntArray) -> FloatArray:
         """Sums over the rows of each leaf of a region, shape (n_leaves_below, width)."""
@@ -618,10 +615,8 @@ class ExactFit:
     ----------
     tree : ObliqueTree
         The best tree, in the user's units.
-    rows : float
-        Cost from labels and guide, over all rows.
-    price : float
-        The price of its splits.
+    fixed : float
+        Cost from labels and guide, over all rows, plus the price of its splits.
     off : float
         Rows by which it misses the totals before its last offsets move.
     searches : tuple of RegisterSearch
@@ -629,8 +624,7 @@ class ExactFit:
     """
 
     tree: ObliqueTree
-    rows: float
-    price: float
+    fixed: float
     off: float
     searches: tuple[RegisterSearch, ...]
 
@@ -661,7 +655,7 @@ class ExactFit:
         ]
         search, best, _ = min(found, key=lambda one: one[2])
         tree = deepened(search.tree(best), topology)
-        return cls(tree, best.fixed - best.price, best.price, search.off(best), tuple(searches))
+        return cls(tree, best.fixed, search.off(best), tuple(searches))
 
     def bound_up_to(self, cost: float, deadline: Deadline) -> float:
         """A lower bound for all these trees, at most ``cost``, the cost of a known tree."""

@@ -163,7 +163,7 @@ def train_register(
         certificate = _counted(task, trained, counts, evidence)
         if isinstance(exact, ExactFit):
             rows_off = evidence.row_off * certificate.xi / register.unit
-            certificate = _proved(certificate, exact, exact.rows + moving + exact.price + rows_off, end)
+            certificate = _proved(certificate, exact, exact.fixed + moving + rows_off, end)
         if end.has_cut and certificate.ended != INTERRUPTED:
             certificate = replace(certificate, ended=TIME_LIMIT)
     certificate = replace(certificate, seconds=now() - began)
