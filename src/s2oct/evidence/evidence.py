@@ -163,21 +163,20 @@ class Evidence:
         if problem.guide is not None:
             cost[n:] = unlabeled_costs(problem.guide.charges, problem.unlabeled_size)
         size = np.concatenate([np.zeros(n), problem.unlabeled_size])
-        total_size = float(problem.labeled_size.sum() + problem.unlabeled_size.sum())
         # Sums of weights seldom reach a total exactly, so a total counts as met within half a row.
         targets = problem.targets.widened(NEARLY_MET) if problem.is_weighted else problem.targets
         multiplicity = np.concatenate([problem.labeled_multiplicity, problem.unlabeled_multiplicity]).astype(float)
         return cls(
-            problem.X,
-            cost,
-            size,
-            targets,
-            topology,
-            total_bound(problem),
-            total_size,
-            multiplicity,
-            _price_of_row_off(total_price, size, targets),
-            problem.features,
+            X=problem.X,
+            cost=cost,
+            size=size,
+            targets=targets,
+            topology=topology,
+            least_off=total_bound(problem),
+            total_size=float(problem.labeled_size.sum() + problem.unlabeled_size.sum()),
+            multiplicity=multiplicity,
+            row_off=_price_of_row_off(total_price, size, targets),
+            features=problem.features,
         )
 
     def arranged(self, rows: IntArray, classes: IntArray) -> Evidence:

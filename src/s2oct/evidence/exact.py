@@ -246,16 +246,16 @@ class ExactSearch:
         covers_all = not self.many_levels and not self.is_screened
         least = self.evidence.bound + self.evidence.row_off * self.evidence.least_off
         return Found(
-            self.tree(self.best),
-            self.tree(self.best, middle=True),
-            self.best.total,
-            min(max(bound, least), self.best.total),
-            single_cost,
-            min(max(single_bound, least), single_cost),
-            self.n_settled,
-            self.most == 1 and covers_all,
-            covers_all and not is_binned,
-            self.params.most_cuts if is_binned else None,
+            tree=self.tree(self.best),
+            middle=self.tree(self.best, middle=True),
+            cost=self.best.total,
+            bound=min(max(bound, least), self.best.total),
+            single_cost=single_cost,
+            single_bound=min(max(single_bound, least), single_cost),
+            n_questions=self.n_settled,
+            is_complete=self.most == 1 and covers_all,
+            single_is_complete=covers_all and not is_binned,
+            n_cuts=self.params.most_cuts if is_binned else None,
         )
 
     def at_price(self, term_price: float, deadline: Deadline) -> ExactSearch:
