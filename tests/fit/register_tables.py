@@ -31,11 +31,11 @@ class Table:
     X: Any
     y: Any
     totals: Any
-    told: dict[str, Any]
+    options: dict[str, Any]
 
     @property
     def known(self) -> Known:
-        return read_known(self.X, self.y, self.totals, None, **self.told)
+        return read_known(self.X, self.y, self.totals, None, **self.options)
 
     def register(self, most: int = 150, batch_rows: int = 400) -> Register:
         known = self.known
@@ -44,7 +44,7 @@ class Table:
         return replace(found, batches=replace(found.batches, batch_rows=batch_rows))
 
 
-def table(n_rows: int = 2000, *, whole_numbers: bool = False, labeled_last: bool = False, **told: Any) -> Table:
+def table(n_rows: int = 2000, *, whole_numbers: bool = False, labeled_last: bool = False, **options: Any) -> Table:
     """Two classes, three features; the total is the number of unlabeled rows of class A."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 8, size=(n_rows, 3)).astype(float) if whole_numbers else rng.normal(size=(n_rows, 3))
@@ -52,7 +52,7 @@ def table(n_rows: int = 2000, *, whole_numbers: bool = False, labeled_last: bool
     known = slice(-N_LABELED, None) if labeled_last else slice(N_LABELED)
     y = np.full(n_rows, None, dtype=object)
     y[known] = truth[known]
-    return Table(X, y, {"A": int((truth[[label is None for label in y]] == "A").sum())}, told)
+    return Table(X, y, {"A": int((truth[[label is None for label in y]] == "A").sum())}, options)
 
 
 def sample_of(register: Register) -> Problem:

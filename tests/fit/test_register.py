@@ -35,7 +35,7 @@ def test_bounds_become_whole_rows_outwards_and_every_domain_keeps_its_share() ->
     small = table()
     region = np.array(["north", "south"])[(np.arange(2000) >= 500).astype(int)]
     totals = {"north": {"A": (100, 101)}, "south": {"A": 700}}
-    register = replace(small, totals=totals, told={"domains": region}).register(most=150)
+    register = replace(small, totals=totals, options={"domains": region}).register(most=150)
     margin = register.known.targets.margins[0]
     rows = np.bincount(margin.codes)
     assert (margin.low == np.round(margin.low)).all()

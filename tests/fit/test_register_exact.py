@@ -67,13 +67,13 @@ def with_domains(small: Table) -> Table:
     totals = [
         {name: {"A": int((is_a & (column == name)).sum())} for name in np.unique(column)} for column in (region, age)
     ]
-    return replace(small, totals=totals, told={"domains": [region, age]})
+    return replace(small, totals=totals, options={"domains": [region, age]})
 
 
 def with_weights(small: Table) -> Table:
     """The table with survey weights."""
     weights = np.random.default_rng(4).uniform(0.5, 2.0, len(small.X))
-    return replace(small, totals={"A": 0.4 * float(weights[40:].sum())}, told={"sample_weight": weights})
+    return replace(small, totals={"A": 0.4 * float(weights[40:].sum())}, options={"sample_weight": weights})
 
 
 TABLES = {"plain": lambda small: small, "three": with_three, "domains": with_domains, "weights": with_weights}

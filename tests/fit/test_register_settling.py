@@ -80,7 +80,7 @@ def test_domains_come_nearer_to_their_totals() -> None:
     is_a = small.X[:, 0] + small.X[:, 1] > small.X.mean() * 2 + 0.3
     unlabeled = np.array([label is None for label in small.y])
     totals = {name: {"A": int((is_a & unlabeled & (region == name)).sum())} for name in ("north", "south")}
-    register = replace(small, totals=totals, told={"domains": region}).register()
+    register = replace(small, totals=totals, options={"domains": region}).register()
     settled, found = settle(register)
     assert found is not None
     counts = counts_by_hand(register, settled)
@@ -93,7 +93,7 @@ def test_weights_are_added_up_to_the_total_within_half_a_row() -> None:
     small = table()
     weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(small.X))
     totals = {"A": 0.5 * float(weights[40:].sum())}
-    register = replace(small, totals=totals, told={"sample_weight": weights}).register()
+    register = replace(small, totals=totals, options={"sample_weight": weights}).register()
     settled, found = settle(register)
     assert found is not None
     assert found.by_class == pytest.approx(counts_by_hand(register, settled))

@@ -113,7 +113,7 @@ def test_domains_and_weights_of_a_file_are_those_of_the_same_table_in_memory(sma
     expected = replace(
         small,
         totals=[{name: both[name] for name in part} for part in totals],
-        told={"domains": {"region": region, "sex": sex.astype(str)}, "sample_weight": weight},
+        options={"domains": {"region": region, "sex": sex.astype(str)}, "sample_weight": weight},
     ).register(most=MOST)
     assert register is not None
     assert register.unit == pytest.approx(expected.unit)
