@@ -184,14 +184,14 @@ def search_and_solve(
         number = explore(number, clock.seconds_left)
 
     try:
-        solve(context, incumbent, formulation, go_on)
+        run_solver(context, incumbent, formulation, go_on)
     except (SolverLicenceError, SolverFailed, MemoryError) as error:
         reason = str(error) or "There is no memory for the model."
         context.notices.append(f"{reason} The fit went on without it.")
         go_on()
 
 
-def solve(
+def run_solver(
     context: FitContext,
     incumbent: Incumbent,
     formulation: Formulation,

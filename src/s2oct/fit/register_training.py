@@ -201,13 +201,14 @@ def _exact(
     histograms = register.batches.total(counting, deadline) if deadline.allows(PARAMS.hope * needed) else None
     if histograms is None:
         return f"{NO_TIME}, which takes about {duration(needed)}. Allow more time."
-    labeled, none = slice(evidence.n_labeled), np.zeros((1, evidence.n_labeled), dtype=np.int64)
+    # Labeled rows have a cost, but their size is 0: they count towards no total.
+    n = evidence.n_labeled
     own = counting.added(
-        evidence.X[labeled],
-        grained(evidence.cost[labeled]),
-        evidence.multiplicity[labeled],
-        np.zeros(none.shape[1]),
-        none,
+        evidence.X[:n],
+        grained(evidence.cost[:n]),
+        evidence.multiplicity[:n],
+        np.zeros(n),
+        np.zeros((1, n), dtype=np.int64),
     )
     terms = RegisterTerms(
         cells=cells,

@@ -30,7 +30,7 @@ from s2oct.fit.context import (
 )
 from s2oct.fit.context import PARAMS as TIME
 from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
-from s2oct.fit.portfolio import Exploration, Formulation, search_and_solve, solve
+from s2oct.fit.portfolio import Exploration, Formulation, run_solver, search_and_solve
 from s2oct.fit.simplicity import EvidenceFit
 from s2oct.p2.costs import feasible_score, lengthened, mended
 from s2oct.p2.instance import Instance
@@ -587,7 +587,7 @@ def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:
     context = open_context(replace(budget, solver=budget.solver or "highs"), never, None)
     prepared = prepare(problem, spec, merge=False)
     incumbent = Incumbent(context.clock, partial(price_tree, prepared))
-    solve(context, incumbent, p2_formulation(prepared, build_p2))
+    run_solver(context, incumbent, p2_formulation(prepared, build_p2))
     # A solver may end without any tree.
     offer_constant_trees(prepared, incumbent)
     outcome = StrategyResult(prepared, incumbent.winner, incumbent.bound, incumbent.ending, incumbent)
