@@ -711,8 +711,10 @@ def _without_label(indices: tuple[int, ...], classes: Sequence[Any] | None) -> s
 def _outlook(certificate: Certificate) -> str:
     if certificate.model == EVIDENCE:
         return rows_against(certificate)
-    if certificate.proved_best:
-        return "proved best: no tree of this depth is better"
+    return "proved best: no tree of this depth is better" if certificate.proved_best else _not_proved(certificate)
+
+
+def _not_proved(certificate: Certificate) -> str:
     return f"not proved best: {_OUTLOOK.get(certificate.ended, 'a better one may exist')}"
 
 
@@ -722,16 +724,15 @@ def rows_against(certificate: Certificate) -> str:
         # A row off costs a thousand rows or more, so the sum means nothing to a reader.
         if certificate.proved_best:
             return f"proved best among {certificate.proved_among}, where the totals come first"
-        return f"not proved best: {_OUTLOOK.get(certificate.ended, 'a better one may exist')}; the totals come first"
+        return f"{_not_proved(certificate)}; the totals come first"
     cost, bound = certificate.minimised
     has = f"{plural(round(cost, 1), 'row')} against it, with rows off and terms at their prices"
     if certificate.proved_best:
         return f"proved best among {certificate.proved_among or 'trees of this depth'}: none has fewer than {has}"
-    open_end = _OUTLOOK.get(certificate.ended, "a better one may exist")
+    found = f"{_not_proved(certificate)}; the tree has {has}"
     if not certificate.proved_among or round(bound, 1) <= 0:
-        return f"not proved best: {open_end}; the tree has {has}"
-    fewest = plural(round(bound, 1), "row")
-    return f"not proved best: {open_end}; the tree has {has}, and {certificate.proved_among} have at least {fewest}"
+        return found
+    return f"{found}, and {certificate.proved_among} have at least {plural(round(bound, 1), 'row')}"
 
 
 # The shortcomings of a fit, as notices.
