@@ -652,15 +652,12 @@ class ExactSearch:
         for b in range(topology.n_branches):
             reaching, first, at = node == b + 1, 2 * (b + 1) - topology.n_leaves, int(source[b + 1])
             question, is_turned = candidate.questions[at - 1], False
-            pair = [] if first < 0 else classes[2 * at - topology.n_leaves :][:2].tolist()
-            if first >= 0:
-                is_turned = pair[0] > pair[1]
-                if topology.n_classes > 2 or pair[0] != pair[1]:
-                    leaf_classes[first : first + 2] = two_classes(pair, topology.n_classes)
             right = np.zeros(len(X), dtype=bool)
+            if first >= 0:
+                pair = classes[2 * at - topology.n_leaves :][:2].tolist()
+                is_turned, gamma[b] = pair[0] > pair[1], place_pair(leaf_classes, first, pair, topology.n_classes)
             if question < 0:
-                if first >= 0 and leaf_classes[first] != pair[0]:
-                    gamma[b], right[:] = -1.0, True
+                right[:] = gamma[b] < 0
             else:
                 right = self.questions[question].answers > candidate.cuts[at - 1]
                 direction, low, high = self.questions[question].split(int(candidate.cuts[at - 1]), reaching)
@@ -696,9 +693,14 @@ def _order_of(evidence: Evidence, deadline: Deadline) -> ContentOrder:
     return replace(order, rows=np.concatenate([order.rows[is_labeled], order.rows[~is_labeled]]))
 
 
-def two_classes(pair: list[int], n_classes: int) -> list[int]:
-    """The classes of two leaves in ascending order; if they are equal, the class and another one."""
-    return sorted(pair if pair[0] != pair[1] else [pair[0], (pair[0] + 1) % n_classes])
+def place_pair(leaf_classes: IntArray, first: int, pair: list[int], n_classes: int) -> float:
+    """Give two leaves the classes of a pair in ascending order, or one class of it and another one if they are equal.
+
+    Returns the offset with which a node without coefficients sends all rows to the first class of the pair.
+    """
+    if n_classes > 2 or pair[0] != pair[1]:
+        leaf_classes[first : first + 2] = sorted(pair if pair[0] != pair[1] else [pair[0], (pair[0] + 1) % n_classes])
+    return 1.0 if leaf_classes[first] == pair[0] else -1.0
 
 
 def _cells(evidence: Evidence) -> tuple[IntArray, FloatArray]:

@@ -18,7 +18,7 @@ import numpy as np
 from s2oct._core import Pairs
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import LEVEL_PRICE, split_price
-from s2oct.evidence.exact import Candidate, ExactSearch, TotalPrices, two_classes
+from s2oct.evidence.exact import Candidate, ExactSearch, TotalPrices, place_pair
 from s2oct.evidence.questions import Levels, Line, LineSplit, Question
 from s2oct.fit.register_passes import Cells, Ladder, Probabilities, grained, moved_near, moving_cost, row_costs
 from s2oct.p2.prepared import Columns
@@ -590,15 +590,13 @@ class RegisterSearch:
         wide = slice(None) if columns is None else list(columns)
         for (region, below), node in np.ndenumerate(self.counting.nodes):
             q, cut = candidate.splits[region, below].tolist()
-            leaf = 2 * node - topology.n_leaves
+            leaf = int(2 * node - topology.n_leaves)
             first = below + 1 - (1 << self.counting.depth - 1)  # position among the nodes above leaves
             pair = candidate.classes[region].reshape(-1, 2)[first].tolist() if leaf >= 0 else []
             omega[node - 1], gamma[node - 1] = 0.0, 1.0
-            if pair and (topology.n_classes > 2 or pair[0] != pair[1]):
-                leaf_classes[leaf : leaf + 2] = two_classes(pair, topology.n_classes)
+            if pair:
+                gamma[node - 1] = place_pair(leaf_classes, leaf, pair, topology.n_classes)
             if q < 0 or (pair and pair[0] == pair[1]):
-                if pair and leaf_classes[leaf] != pair[0]:
-                    gamma[node - 1] = -1.0
                 continue
             direction, low, high = self.lines[q].split(cut)
             is_turned = bool(pair) and pair[0] > pair[1]
@@ -692,7 +690,5 @@ def deepened(tree: ObliqueTree, topology: Topology) -> ObliqueTree:
         # Rows go left down to the last node, which sends them to a leaf of their class.
         node = (tree.topology.n_leaves + leaf) << (more - 1)
         place = 2 * node - topology.n_leaves
-        if topology.n_classes > 2:
-            leaf_classes[place : place + 2] = two_classes([k, k], topology.n_classes)
-        gamma[node - 1] = 1.0 if leaf_classes[place] == k else -1.0
+        gamma[node - 1] = place_pair(leaf_classes, place, [k, k], topology.n_classes)
     return ObliqueTree(topology, omega, gamma, leaf_classes)
