@@ -35,7 +35,7 @@ def random_column(name: str, n_rows: int, rng: np.random.Generator) -> Column:
 
 
 def random_targets(size: np.ndarray, n_classes: int, rng: np.random.Generator) -> Targets:
-    """One or two margins over up to three domains, with totals or intervals that nobody promises to be possible."""
+    """One or two margins over up to three domains, with totals or intervals that may be impossible."""
     margins = []
     for name in ("region", "sex")[: int(rng.integers(1, 3))]:
         n_domains = int(rng.integers(1, 4))

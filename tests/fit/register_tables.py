@@ -26,7 +26,7 @@ PLAIN = plain_encoding(["x0", "x1", "x2"])
 
 @dataclass(frozen=True)
 class Table:
-    """Rows, of which the first ones are labeled unless said otherwise, and what is known of the others."""
+    """Rows, of which the first ones are labeled by default, and what is known about the others."""
 
     X: Any
     y: Any
@@ -61,7 +61,7 @@ def sample_of(register: Register) -> Problem:
 
 
 def tree_for(register: Register) -> ObliqueTree:
-    """A tree of two last-level splits that nobody has fitted: it misses the total."""
+    """A tree of two last-level splits that was not fitted: it misses the total."""
     middle = float(np.median(register.rows[:, 2]))
     omega = np.array([[0.0, 0.0, 1.0], [-1.0, -1.0, 0.0], [-1.0, -0.5, 0.0]])
     center = register.rows.mean(axis=0)

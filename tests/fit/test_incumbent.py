@@ -200,9 +200,9 @@ def test_the_listener_of_a_verbose_fit_prints_its_progress(capsys):
 
 def test_several_listeners_hear_the_same():
     first, second = Notes(), Notes()
-    everybody = Listeners((first, second))
-    everybody.stage("searching")
-    incumbent = Incumbent(Clock(60.0), assess, listener=everybody)
+    listeners = Listeners((first, second))
+    listeners.stage("searching")
+    incumbent = Incumbent(Clock(60.0), assess, listener=listeners)
     incumbent.offer(tree_of_cost(5.0))
     assert first.stages == second.stages == ["searching"]
     assert first.moments == second.moments == incumbent.history

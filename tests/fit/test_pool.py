@@ -1,4 +1,4 @@
-"""Other trees that are as good: how long they are looked for, and what is said where they are too few."""
+"""Other trees that are as good: how long the search for them takes, and the note if there are too few."""
 
 from __future__ import annotations
 

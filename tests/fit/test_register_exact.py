@@ -106,10 +106,12 @@ def priced_rows(register: Register) -> tuple[Any, Any, Any, Any, Any]:
     problem, batches = sample_of(register), list(register.batches)
     X = np.concatenate([batch.X for batch in batches])
     sizes = np.concatenate([batch.sizes for batch in batches])
-    said = guide_of(register)(X)
-    lead = said.max(axis=1, keepdims=True) - said
+    probabilities = guide_of(register)(X)
+    lead = probabilities.max(axis=1, keepdims=True) - probabilities
     cost = sizes[:, None] * (0.5 * lead + 0.5 * (lead > 0))
-    own = np.repeat(problem.labeled_size[:, None], said.shape[1], axis=1) * (2.0 * problem.unit / register.unit)
+    own = np.repeat(problem.labeled_size[:, None], probabilities.shape[1], axis=1) * (
+        2.0 * problem.unit / register.unit
+    )
     own[np.arange(len(own)), problem.labels] = 0.0
     domains = np.concatenate([batch.domains for batch in batches], axis=1)
     none = np.zeros(len(own))
@@ -126,7 +128,7 @@ def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[Reg
     """Histograms of a register over six lines, and the answers of all rows to them."""
     X, cost, _, _, n = priced_rows(register)
     lines = [Sum(np.array(omega, float)) for omega in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -0.5, 0])]
-    asked = tuple(
+    cut_lines = tuple(
         CutLine(
             line,
             np.unique(np.round(np.quantile(line.of(X), np.linspace(0.1, 0.9, 9)), 2)),
@@ -143,12 +145,12 @@ def searched(register: Register, depth: int, min_rows: float = 1.0) -> tuple[Reg
     tree = ObliqueTree(topology, omega, np.zeros(topology.n_branches), topology.leaf_classes)
     low, high = (part.reshape(-1, targets.n_classes) for part in (targets.low, targets.high))
     cells = Cells(np.zeros(low.shape), low, high, targets.margins[0].n_domains)
-    counting = CountPairs(asked, tree, None, guide_of(register), len(low))
+    counting = CountPairs(cut_lines, tree, None, guide_of(register), len(low))
     sums = register.batches.total(counting, NO_DEADLINE)
     assert sums is not None
     own = counting.added(X[:n], grained(cost[:n]), np.ones(n), np.zeros(n), np.zeros((1, n), dtype=np.int64))
     terms = RegisterTerms(cells, 1.5, 6.0, 0.0, min_rows)
-    return RegisterSearch(counting, sums + own, terms), np.array([line.answers(X) for line in asked])
+    return RegisterSearch(counting, sums + own, terms), np.array([line.answers(X) for line in cut_lines])
 
 
 CASES = [(kind, depth) for kind in TABLES for depth in (1, 2, 3) if (kind, depth) != ("three", 1)]
@@ -160,7 +162,7 @@ def test_at_any_prices_the_cheapest_tree_is_that_of_the_whole_table(kind: str, d
     register = TABLES[kind](table(1200)).register()
     search, answers = searched(register, depth, min_rows)
     _, cost, sizes, domains, n = priced_rows(register)
-    prices = np.array([6.0 * asked.price for asked in search.lines])
+    prices = np.array([6.0 * line.price for line in search.lines])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), min_rows)
     for seed in range(3):
         cells = np.random.default_rng(seed).uniform(-0.8, 0.8, search.terms.cells.low.size) * (seed > 0)
@@ -199,7 +201,7 @@ def test_no_tree_over_the_lines_costs_less_than_the_bound(kind: str, depth: int,
     _, cost, sizes, domains, n = priced_rows(register)
     upper = search.run(NO_DEADLINE)[1] + beyond
     found = search.bound_up_to(upper, NO_DEADLINE)
-    prices = np.array([6.0 * asked.price for asked in search.lines])
+    prices = np.array([6.0 * line.price for line in search.lines])
     core = Questions(answers.astype(np.int32), prices, np.zeros((len(prices), 0)), np.ones(len(cost)), 1.0)
     first = np.zeros((len(domains), len(cost)), dtype=np.int64)
     first[:, n:] = domains * cost.shape[1]
@@ -222,10 +224,10 @@ def test_trees_of_several_regions_are_put_together() -> None:
     sides = []
     for here in (is_left, ~is_left):
         one = [(cost[here, k].sum(), sizes[here].sum() * (k == 0)) for k in (0, 1)]
-        for f, asked in enumerate(search.lines):
-            for a, k in product(range(len(asked.cuts)), (0, 1)):
+        for f, line in enumerate(search.lines):
+            for a, k in product(range(len(line.cuts)), (0, 1)):
                 classes = np.where(answers[f][here] <= a, k, 1 - k)
-                charged = cost[here][np.arange(here.sum()), classes].sum() + 6.0 * asked.price
+                charged = cost[here][np.arange(here.sum()), classes].sum() + 6.0 * line.price
                 one.append((charged, sizes[here][classes == 0].sum()))
         sides.append(one)
     total = search.terms.cells.low[0, 0]
@@ -369,9 +371,9 @@ def test_splits_send_any_row_to_the_side_of_its_answer() -> None:
             ranks = np.arange(int(question.answers.max()))
             cuts = cuts_between(question, ranks, ranks)
             assert np.array_equal(np.searchsorted(cuts, line.of(sample)), question.answers)
-            asked = CutLine(line, cuts, 1.0, np.zeros(len(cuts)), np.zeros(len(cuts) + 1, dtype=int))
+            cut_line = CutLine(line, cuts, 1.0, np.zeros(len(cuts)), np.zeros(len(cuts) + 1, dtype=int))
             for place, cut in enumerate(cuts):
-                omega, low, high = asked.split(place)
+                omega, low, high = cut_line.split(place)
                 values, goes_left = X @ omega, line.of(X) <= cut
                 assert np.array_equal(values <= low, goes_left)
                 assert np.array_equal(values >= high, ~goes_left)

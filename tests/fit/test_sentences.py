@@ -1,4 +1,4 @@
-"""What is said of a tree: in rows, computed from tree, rows and guide, and in plain words."""
+"""Sentences about a tree: in rows, computed from tree, rows and guide, in plain words."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def paper(guided) -> Certificate:
     return replace(guided, model="paper", guide_cost=None, guide_weight=None, n_against_guide=None, ended=TIME_LIMIT)
 
 
-def said(certificate: Certificate, *values: object) -> bool:
+def mentions(certificate: Certificate, *values: object) -> bool:
     """Whether one sentence of the certificate names all these values."""
     return any(names(sentence, *values) for sentence in certificate.sentences())
 
 
 def test_a_guided_fit_is_described_in_rows_and_not_in_p2(guided):
     assert str(guided) == "; ".join(guided.sentences())
-    assert said(guided, 2, 40, "label")
-    assert said(guided, 0, "total")
-    assert said(guided, 3, "split", "2.3", "feature", 7, "term")
-    assert said(guided, "guide", 346, 360)
-    assert said(guided, "converged", "0.8 s")
-    assert said(guided, "36.5", "rows", AMONG, 20)
-    assert not said(guided, "P2")
+    assert mentions(guided, 2, 40, "label")
+    assert mentions(guided, 0, "total")
+    assert mentions(guided, 3, "split", "2.3", "feature", 7, "term")
+    assert mentions(guided, "guide", 346, 360)
+    assert mentions(guided, "converged", "0.8 s")
+    assert mentions(guided, "36.5", "rows", AMONG, 20)
+    assert not mentions(guided, "P2")
     assert names(guided.in_p2[0], "P2", "6,115.62", "xi", 0)
 
 
@@ -82,8 +82,8 @@ def test_a_fit_to_p2_alone_is_described_in_rows_first(paper):
     assert names(cost, "P2", "6,115.62", "xi", 0)
     assert names(bound, "bound", 0)
     assert names(proof, "not proved", "6,116")
-    assert said(paper, "time limit", "0.8 s")
-    assert not said(paper, "guide")
+    assert mentions(paper, "time limit", "0.8 s")
+    assert not mentions(paper, "guide")
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_a_fit_to_p2_alone_is_described_in_rows_first(paper):
     ids=str,
 )
 def test_every_sentence_has_its_case(guided, changes, values):
-    assert said(replace(guided, **changes), *values)
+    assert mentions(replace(guided, **changes), *values)
 
 
 def test_only_a_miss_that_no_tree_avoids_is_blamed_on_identical_rows(guided):
-    assert not said(replace(guided, xi=3.0, least_xi=2.0), "identical rows")
+    assert not mentions(replace(guided, xi=3.0, least_xi=2.0), "identical rows")
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,16 @@ def test_only_a_miss_that_no_tree_avoids_is_blamed_on_identical_rows(guided):
 )
 def test_a_proof_says_what_it_is_about(guided, changes, values, is_proved):
     certificate = replace(guided, **changes)
-    assert said(certificate, *values, "proved")
-    assert said(certificate, "not proved") is not is_proved
-    assert said(certificate, AMONG) is (AMONG in values)
+    assert mentions(certificate, *values, "proved")
+    assert mentions(certificate, "not proved") is not is_proved
+    assert mentions(certificate, AMONG) is (AMONG in values)
 
 
 @pytest.mark.parametrize(
     ("ended", "why"), [(TIME_LIMIT, "time limit"), (INTERRUPTED, "interrupt"), (PROVED, "better one")]
 )
 def test_a_tree_that_is_not_proved_best_says_why(guided, ended, why):
-    assert said(replace(guided, ended=ended), "not proved", why, "36.5 rows")
+    assert mentions(replace(guided, ended=ended), "not proved", why, "36.5 rows")
 
 
 def test_classes_are_named_where_their_names_are_known(guided):
@@ -143,8 +143,8 @@ def test_classes_are_named_where_their_names_are_known(guided):
 
 
 def test_a_fit_without_unlabeled_rows_has_no_total_to_speak_of(paper):
-    said = replace(paper, n_unlabeled=0).sentences()
-    assert not any(sentence.startswith("total") for sentence in said)
+    sentences = replace(paper, n_unlabeled=0).sentences()
+    assert not any(sentence.startswith("total") for sentence in sentences)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a fit did not reach is said, with numbers, classes and what may help."""
+"""Notices name what a fit did not reach, with numbers, classes and remedies."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def test_a_class_without_labels_is_called_a_guess_even_if_the_tree_is_proved_opt
 
 
 def test_a_class_without_labels_is_no_matter_where_there_should_be_none_of_it(paper):
-    nobody = {"classes_without_label": (1,), "totals": (360, 0), "assigned": (360, 0)}
-    assert replace(paper, **nobody).shortcomings(CLASSES) == ()
+    unused = {"classes_without_label": (1,), "totals": (360, 0), "assigned": (360, 0)}
+    assert replace(paper, **unused).shortcomings(CLASSES) == ()
 
 
 def test_classes_with_few_labels_are_one_shortcoming_with_a_category(paper):
@@ -151,8 +151,8 @@ def test_of_many_classes_with_few_labels_the_first_are_named(paper):
 
 
 def test_few_labels_are_no_matter_of_a_class_that_no_row_has(paper):
-    nobody = {"labels": (40, 3), "totals": (360, 0), "assigned": (360, 0)}
-    assert replace(paper, **nobody).shortcomings(CLASSES) == ()
+    unused = {"labels": (40, 3), "totals": (360, 0), "assigned": (360, 0)}
+    assert replace(paper, **unused).shortcomings(CLASSES) == ()
 
 
 def test_a_class_without_labels_is_said_once(paper):

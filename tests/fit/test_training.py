@@ -1,4 +1,4 @@
-"""A fit from end to end: what is returned is the best tree, and what is said of it is true in the user's units."""
+"""A fit from end to end: it returns the best tree, and its certificate is true in the user's units."""
 
 import re
 import warnings

@@ -158,14 +158,14 @@ class Found:
         if self.is_complete:
             return f"{depth} with one feature per split"
         cuts = "" if self.n_cuts is None else f", at {self.n_cuts} cuts each"
-        asked = f"{depth} over {plural(self.n_questions, 'question')} about the features{cuts}"
+        covered = f"{depth} over {plural(self.n_questions, 'question')} about the features{cuts}"
         if not self.n_questions:
             return f"{depth}, where no column splits the rows"
         behind = self.single_cost - self.cost
         if not self.single_is_complete or self.single_cost > self.single_bound + 4 * TIE or behind < 0.05:
-            return asked
+            return covered
         return (
-            f"{asked} (the best one with one feature per split has {plural(round(behind, 1), 'row')} more against it)"
+            f"{covered} (the best one with one feature per split has {plural(round(behind, 1), 'row')} more against it)"
         )
 
     @property
@@ -222,9 +222,9 @@ class ExactSearch:
         """Find the best tree; ``report`` receives the best tree so far, and ``propose`` allows further questions."""
         # 1. Complete the questions about single columns. Columns with many levels are ordered by the evidence of all
         #    rows, because questions about all sets of their levels would be too many.
-        everyone = np.arange(self.evidence.n_rows)
-        for extra in self._leanings(everyone):
-            self._add_level_orders(everyone, extra)
+        all_rows = np.arange(self.evidence.n_rows)
+        for extra in self._leanings(all_rows):
+            self._add_level_orders(all_rows, extra)
         # 2. and 3. Find the best tree over these questions, by prices of the cells and then among all trees between
         #    bound and best tree. Keep cost and bound: they show what sums of columns gain.
         bound = self._settle()
@@ -563,10 +563,10 @@ class ExactSearch:
 
     def _views(self, best: Candidate, *, fresh: bool) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield rows, and their cost on the left minus their cost on the right, for every node of a tree."""
-        everyone, cost = np.arange(self.evidence.n_rows), self._priced(self.prices)
+        all_rows, cost = np.arange(self.evidence.n_rows), self._priced(self.prices)
         if fresh:
-            for extra in self._leanings(everyone):
-                yield everyone, extra
+            for extra in self._leanings(all_rows):
+                yield all_rows, extra
         for b in range(self.evidence.topology.n_branches):
             rows = best.reaching(b + 1)
             if len(rows) < 2:

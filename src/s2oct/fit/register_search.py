@@ -253,8 +253,8 @@ def _ranks(question: Question, given: FloatArray, near: Sequence[int], n_cuts: i
     even = step * np.arange(1, n_even + 1)
     found = list(zip(at(even - PARAMS.leeway * step).tolist(), at(even + PARAMS.leeway * step).tolist(), strict=True))
     for cut in dict.fromkeys(near):
-        beside = at(below[cut] + step * np.array([-0.5, -0.25, 0.25, 0.5])).tolist()
-        found += [(rank, rank) for rank in (min(cut, n_answers - 2), *beside)]
+        neighbours = at(below[cut] + step * np.array([-0.5, -0.25, 0.25, 0.5])).tolist()
+        found += [(rank, rank) for rank in (min(cut, n_answers - 2), *neighbours)]
     ranks = np.array(list(dict.fromkeys(found))[:n_cuts])
     return ranks[:, 0], ranks[:, 1]
 
