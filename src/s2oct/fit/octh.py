@@ -10,7 +10,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import SolverFailed
 from s2oct.fit.certificate import OCTHCertificate, certify_octh
-from s2oct.fit.context import Budget, FitContext, Listener, open_context, with_reserve
+from s2oct.fit.context import Budget, Listener, open_context, with_reserve
 from s2oct.fit.incumbent import Incumbent
 from s2oct.fit.portfolio import PARAMS as PORTFOLIO
 from s2oct.fit.portfolio import Formulation, bound_small, search_and_solve
@@ -79,15 +79,15 @@ def raise_bound_by_parts(
     n_part = part_size(problem.n_features, topology)
     if n_part > PARAMS.part_rows or separable_width(spec.mu) <= 0:
         return
-    counts = class_counts(problem, inseparable_rows(problem, spec.mu))
-    merged = _merged(problem, spec, counts)
+    group = inseparable_rows(problem, spec.mu)
+    counts = class_counts(problem, group)
+    merged = _merged(problem, group, counts)
     errors = float((counts.sum(axis=1) - counts.max(axis=1)).sum())
     for part in _parts(merged, n_part):
         if deadline.passed or incumbent.is_over:
             return
         errors += _least_errors(merged, part, topology, spec, incumbent, deadline)
-        cost = errors / baseline_errors(problem)
-        incumbent.raise_bound(cost, SMALL_PARTS)
+        incumbent.raise_bound(errors / baseline_errors(problem), SMALL_PARTS)
 
 
 def part_size(n_features: int, topology: Topology) -> int:
@@ -95,9 +95,8 @@ def part_size(n_features: int, topology: Topology) -> int:
     return (n_features + 1) * topology.n_branches + 2
 
 
-def _merged(problem: Problem, spec: OcthSpec, counts: FloatArray) -> Problem:
+def _merged(problem: Problem, group: IntArray, counts: FloatArray) -> Problem:
     """One row for each group with a unique largest class, whose lead is the multiplicity."""
-    group = inseparable_rows(problem, spec.mu)
     _, first = np.unique(group, return_index=True)
     ordered = np.sort(counts, axis=1)
     lead = ordered[:, -1] - ordered[:, -2]
@@ -219,21 +218,21 @@ def train_octh(
     # 4. Run search and solver on one incumbent. With many rows a solver proves little, so it joins later.
     head_start = PARAMS.head_start if scaled.n_labeled > PARAMS.few_rows else PORTFOLIO.head_start
     search_and_solve(context, incumbent, explore, _formulation(scaled, topology, spec), head_start)
-    # 5. Certify the tree in the user's units, in which it predicts, and compare its errors with those of CART.
-    trained = _trained(problem, spec, scaling, incumbent, context)
-    return _with_cart_notice(trained, search, context)
-
-
-def _with_cart_notice(trained: TrainedOcth, search: OcthSearch, context: FitContext) -> TrainedOcth:
-    """Add a notice if CART has fewer errors, because its splits need no minimum distance."""
-    found, spec = trained.certificate, search.spec
-    if spec.complexity > 0 or found.proved or context.clock.stopped() or found.n_errors <= search.cart_errors:
-        return trained
-    notice = (
-        f"CART with the same depth and minimum leaf misclassifies {search.cart_errors:g} of the labeled rows, and this "
-        f"tree {found.n_errors}, because no row may be within {spec.mu:g} of a split; choose a smaller mu."
-    )
-    return replace(trained, notices=(*trained.notices, notice))
+    # 5. Certify the tree in the user's units, in which it predicts. There, sums are rounded differently.
+    tree = scaling.to_user(incumbent.winner)
+    record = FitRecord(incumbent.bound, context.clock.elapsed, incumbent.ending, tuple(incumbent.history))
+    certificate = certify_octh(problem, tree, spec, record, scaling=scaling)
+    if certificate.ended == PROVED and not certificate.proved:
+        certificate = replace(certificate, ended=CONVERGED)
+    # 6. Compare its errors with those of CART, which may have fewer: its splits need no minimum distance.
+    may_be_worse = spec.complexity == 0 and not certificate.proved and not context.clock.stopped()
+    if may_be_worse and certificate.n_errors > search.cart_errors:
+        context.notices.append(
+            f"CART with the same depth and minimum leaf misclassifies {search.cart_errors:g} of the labeled rows, and "
+            f"this tree {certificate.n_errors}, because no row may be within {spec.mu:g} of a split; choose a smaller "
+            "mu."
+        )
+    return TrainedOcth(tree, certificate, scaling, tuple(context.notices))
 
 
 def _formulation(scaled: Problem, topology: Topology, spec: OcthSpec) -> Formulation:
@@ -244,15 +243,3 @@ def _formulation(scaled: Problem, topology: Topology, spec: OcthSpec) -> Formula
         decode=lambda milp, x: decode_octh(milp, x, scaled, topology, spec),
         attainable=lambda bound: attainable_cost(scaled, spec, bound),
     )
-
-
-def _trained(
-    problem: Problem, spec: OcthSpec, scaling: Scaling, incumbent: Incumbent, context: FitContext
-) -> TrainedOcth:
-    tree = scaling.to_user(incumbent.winner)
-    record = FitRecord(incumbent.bound, context.clock.elapsed, incumbent.ending, tuple(incumbent.history))
-    certificate = certify_octh(problem, tree, spec, record, scaling=scaling)
-    if certificate.ended == PROVED and not certificate.proved:
-        # Sums are rounded differently in the user's units.
-        certificate = replace(certificate, ended=CONVERGED)
-    return TrainedOcth(tree, certificate, scaling, tuple(context.notices))
