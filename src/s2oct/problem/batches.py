@@ -15,8 +15,8 @@ from s2oct.problem.targets import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 MOST_WHOLE = 100_000
-"""Largest number of rows that a fit uses at once; a larger table is a register. A fit of this size takes seconds, and
-one of ten times the size would not finish within the default limit of a minute."""
+"""Maximum number of rows that a fit uses at once. A larger table is a register, and its rows are hashed one by one.
+A fit of this size takes seconds; one of ten times the size would not finish within the default limit of a minute."""
 
 
 def is_large(X: Any) -> bool:
@@ -27,8 +27,8 @@ def is_large(X: Any) -> bool:
     return isinstance(X, Sized) and len(X) > MOST_WHOLE
 
 
-BATCH_ROWS, BATCH_CELLS = 2**17, 2**22
-"""Most rows, and most rows times features, of a batch: some megabytes, which makes the overhead per batch small."""
+BATCH_ROWS, BATCH_NUMBERS = 2**17, 2**22
+"""Maximum rows, and maximum rows times features, of a batch: some megabytes, so that the overhead of each is small."""
 
 QUANTUM = 2.0**-20
 """Numbers closer than this count as equal in hashes: sums of the same numbers in another order are."""
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
 
 def rows_of_batch(n_features: int) -> int:
     """Number of rows of a batch."""
-    return min(BATCH_ROWS, max(BATCH_CELLS // max(n_features, 1), 1))
+    return min(BATCH_ROWS, max(BATCH_NUMBERS // max(n_features, 1), 1))
 
 
 T = TypeVar("T")

@@ -43,15 +43,15 @@ _HIDDEN = 0.1
 """Largest share of held-out rows among the unlabeled rows of a domain at which exact totals hardly reveal their
 classes."""
 
-_LIGHTEST, _HEAVIEST = 1e-100, 1e100
-"""Bounds of the largest weight; sums and ratios of weights beyond them overflow or vanish."""
+_MIN_LARGEST, _MAX_LARGEST = 1e-100, 1e100
+"""Range of the largest weight; sums and ratios of weights outside it overflow or vanish."""
 
-_FEWEST_REPLICATES = 2
+_MIN_REPLICATES = 2
 
-_LIKE_WEIGHTS = (0.5, 2.0)
-"""Bounds on the mean replicate weight relative to the mean weight of the fit: others are factors, not weights."""
+_WEIGHT_RATIOS = (0.5, 2.0)
+"""Range of the mean replicate weight relative to the mean weight of the fit: others are factors, not weights."""
 
-_TELL_NOTHING = "The features do not tell the classes apart"
+_UNRELATED = "The features do not tell the classes apart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ class Known:
         if self.stated.is_default:
             return (self._about_estimates(m),)
         if self.stated.is_guess:
-            finding = f"{_TELL_NOTHING}, so the estimated totals are a guess: equal shares"
+            finding = f"{_UNRELATED}, so the estimated totals are a guess: equal shares"
             return (Notice(finding, Remedy.GIVE_TOTALS, category=EstimatedTotalsWarning),)
         if self.stated.tables:
             return ()
@@ -229,7 +229,7 @@ class Known:
         ]
         base = plural(m, "unlabeled row") if self.weights is None else f"a weight of {amount(totals.sum())}"
         right_if = "This is right if whether a row is labeled depends on its class and on nothing else"
-        worth = f"{_TELL_NOTHING}, so these shares are a guess" if self.stated.is_guess else right_if
+        worth = f"{_UNRELATED}, so these shares are a guess" if self.stated.is_guess else right_if
         return Notice(
             f"No totals were given: they were estimated as {listed(found)} of {base}. {worth}",
             Remedy.GIVE_TOTALS,
@@ -436,9 +436,9 @@ def read_weights(given: Any, n_rows: int, name: str = "sample_weight") -> FloatA
             f"{plural(len(invalid), 'weight')} in all {'is' if len(invalid) == 1 else 'are'} invalid."
         )
     heaviest = int(np.argmax(weights)) if n_rows else 0
-    if n_rows and weights[heaviest] and not _LIGHTEST <= weights[heaviest] <= _HEAVIEST:
+    if n_rows and weights[heaviest] and not _MIN_LARGEST <= weights[heaviest] <= _MAX_LARGEST:
         raise InvalidProblem(
-            f"The largest weight must be between {_LIGHTEST:g} and {_HEAVIEST:g}, got {weights[heaviest]} in row "
+            f"The largest weight must be between {_MIN_LARGEST:g} and {_MAX_LARGEST:g}, got {weights[heaviest]} in row "
             f"{heaviest}: divide all weights by one number, and the totals too."
         )
     if n_rows and not weights.any():
@@ -581,10 +581,10 @@ def read_known(
     return known
 
 
-def refuse_to_estimate(known: Known, who: str) -> None:
+def refuse_to_estimate(known: Known, classifier: str) -> None:
     """Refuse totals that are to be estimated by a classifier that does not estimate any."""
     if known.stated.wants_estimates:
-        raise InvalidProblem(f"{who} takes no totals to be estimated: pass numbers. S2OCTClassifier estimates totals.")
+        raise InvalidProblem(f"{classifier} cannot estimate totals: pass numbers, or use S2OCTClassifier.")
 
 
 def _refuse_labels_in(X: Any, y: Any) -> None:
@@ -723,9 +723,9 @@ def _table(given: Any, X: Any, n_rows: int) -> tuple[list[str], FloatArray]:
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProblem(f"Expected replicate weights to be numbers, got {brief(given)}.") from error
-    if table.ndim != 2 or len(table) != n_rows or table.shape[1] < _FEWEST_REPLICATES:
+    if table.ndim != 2 or len(table) != n_rows or table.shape[1] < _MIN_REPLICATES:
         raise InvalidProblem(
-            f"Expected replicate weights with {plural(n_rows, 'row')} and at least {_FEWEST_REPLICATES} columns, one "
+            f"Expected replicate weights with {plural(n_rows, 'row')} and at least {_MIN_REPLICATES} columns, one "
             f"for each replicate, got shape {table.shape}."
         )
     names = range(table.shape[1]) if columns is None else columns
@@ -737,7 +737,7 @@ def _factors(labeled: FloatArray, weights: FloatArray | None) -> FloatArray:
         weights = labeled.mean(axis=1)
     else:
         ratio = float(labeled.mean() / weights.mean())
-        if not _LIKE_WEIGHTS[0] <= ratio <= _LIKE_WEIGHTS[1]:
+        if not _WEIGHT_RATIOS[0] <= ratio <= _WEIGHT_RATIOS[1]:
             raise InvalidProblem(
                 f"Replicate weights must be about as large as the weights of the fit, but are {ratio:.3g} times as "
                 "large on average: multiply factors by the weights first."

@@ -21,7 +21,7 @@ MOST_CLASSES = 2**MAX_DEPTH
 """Number of leaves of the deepest tree."""
 
 FEW_LABELS = 10
-"""A class with fewer labels than this is not recognised reliably."""
+"""A class with fewer labels than this cannot be recognised reliably."""
 
 _MARKING = "Mark unlabeled rows with NaN, None or NA"
 
@@ -142,15 +142,15 @@ def _as_vector(y: Any) -> ObjectArray:
 
 def _refuse_unstorable(values: Iterable[Any]) -> None:
     """Refuse labels that numpy arrays would change or cannot hold."""
-    strange = next((label for label in values if type(label).__hash__ is None), None)
-    if strange is not None:
-        raise InvalidProblem(f"Expected labels that are strings, integers or booleans, got {type(strange).__name__}.")
+    for label in values:
+        if type(label).__hash__ is None:
+            raise InvalidProblem(f"Labels must be strings, integers or booleans, got {type(label).__name__}.")
     for label in set(map(_plain, values)):
         if (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label):
-            raise InvalidProblem(f"Expected labels without NUL characters, got {brief(label)}.")
+            raise InvalidProblem(f"Labels must not contain NUL characters, but {brief(label)} does.")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise InvalidProblem(
-                f"Expected whole-number labels between -2^63 and 2^63, got {brief(label)}: pass them as text."
+                f"Expected whole-number labels between -2^63 and 2^63, got {brief(label)}: pass labels as text."
             )
 
 
