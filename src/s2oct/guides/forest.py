@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -96,7 +96,9 @@ class ForestParams:
     trees_times_rows : float
         Maximum number of trees times rows of a forest; large tables get fewer trees.
     fewest_trees : int
-        Minimum number of trees.
+        Minimum number of trees of a forest of a large table.
+    least_trees : int
+        Minimum number of trees of a forest that has little time.
     """
 
     most_cells: dict[Splitter, int] = field(default_factory=lambda: {"best": 30_000, "random": 150_000})
@@ -113,6 +115,7 @@ class ForestParams:
     least_unseen: float = 0.02
     trees_times_rows: float = 8e5
     fewest_trees: int = 30
+    least_trees: int = 10
 
     def kinds(self, p: int, width: int) -> tuple[tuple[Splitter, int, int], ...]:
         """Return splitter, columns and features tried at a split of each first forest, for p of ``width`` columns."""
@@ -542,68 +545,79 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Grower:
-    """Grows forests: number of trees, source of random numbers, and deadline."""
+    """Grows forests: number of trees, source of random numbers, and deadline.
+
+    After ``enough``, a forest stops growing once it has `ForestParams.least_trees` trees.
+    """
 
     n_trees: int
     rng: np.random.RandomState
     n_jobs: int | None = None
     deadline: Deadline = NO_DEADLINE
     params: ForestParams = DEFAULTS
+    enough: Deadline = NO_DEADLINE
 
     def grow(
-        self, rows: Float32Array, targets: FloatArray, weights: FloatArray, splitter: Splitter, n_tried: int
+        self,
+        rows: Float32Array,
+        targets: FloatArray,
+        weights: FloatArray,
+        splitter: Splitter,
+        n_tried: int,
+        strata: Sequence[IntArray] | None = None,
     ) -> tuple[Forest, FloatArray]:
         """Fit a forest to votes on its rows; return it, and the votes on each row by the trees that have not seen it.
 
         ``targets`` and the votes have shape (n_rows, n_columns). A tree is fitted to a sample with replacement, drawn
         by ``weights``; it tries ``n_tried`` features at every split. A row that every tree has seen gets even votes.
+        With ``strata``, which are arrays of row numbers, every sample has equally many rows of each stratum.
+
+        With votes of 0 and 1, least squares chooses the same cuts as the Gini index, and a leaf's means are its shares.
         """
-        odds = np.cumsum(weights)
-        odds /= odds[-1]
         params, n_columns = self.params, targets.shape[1]
-        size = max(min(len(rows), params.most_cells[splitter] // max(n_tried, params.least_tried)), 2)
+        if strata is None:
+            strata = [np.arange(len(rows))]
+            size = max(min(len(rows), params.most_cells[splitter] // max(n_tried, params.least_tried)), 2)
+        else:
+            size = max(len(rows) // len(strata), 2)
+        cumulated = [np.cumsum(weights[stratum]) for stratum in strata]
+        odds = [sums / sums[-1] for sums in cumulated]
 
         def grown(seed: int) -> tuple[Any, IntArray, FloatArray]:
             """Grow a tree; return it, the rows that it has not seen, and its votes on them."""
             require_time(self.deadline)
             # This generator is created many times faster than ``RandomState(seed)``.
             random = np.random.RandomState(np.random.PCG64(seed))
-            drawn = np.searchsorted(odds, random.random_sample(size), side="right")
-            times_seen = np.bincount(drawn, minlength=len(rows))
-            tree = fit_tree(rows, targets, times_seen.astype(float), (splitter, n_tried), random, params.most_depth)
+            drawn = [
+                stratum[np.searchsorted(upper, random.random_sample(size), side="right")]
+                for stratum, upper in zip(strata, odds, strict=True)
+            ]
+            times_seen = np.bincount(np.concatenate(drawn), minlength=len(rows)).astype(float)
+            tree = DecisionTreeRegressor(
+                splitter=splitter, max_features=n_tried, max_depth=params.most_depth, random_state=random
+            )
+            with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+                tree.fit(rows, targets, sample_weight=times_seen, check_input=False)
             require_time(self.deadline)
             unseen = np.flatnonzero(times_seen == 0)
             if not len(unseen):
-                return tree, unseen, np.empty((0, n_columns))
-            return tree, unseen, np.asarray(tree.predict(rows[unseen])).reshape(len(unseen), -1)
+                return tree.tree_, unseen, np.empty((0, n_columns))
+            return tree.tree_, unseen, np.asarray(tree.tree_.predict(rows[unseen])).reshape(len(unseen), -1)
 
-        found = Parallel(n_jobs=self.n_jobs if size >= params.few_rows else 1, require="sharedmem")(
-            delayed(grown)(int(seed)) for seed in self.rng.randint(2**31 - 1, size=self.n_trees)
-        )
+        def trees_to_grow() -> Iterator[Any]:
+            for number, seed in enumerate(self.rng.randint(2**31 - 1, size=self.n_trees)):
+                if number >= params.least_trees and self.enough.passed:
+                    return
+                yield delayed(grown)(int(seed))
+
+        n_jobs = self.n_jobs if size >= params.few_rows else 1
+        found = Parallel(n_jobs=n_jobs, require="sharedmem")(trees_to_grow())
         votes, n_votes = np.zeros(targets.shape), np.zeros((len(rows), 1))
         for _, unseen, shares in found:
             votes[unseen] += shares
             n_votes[unseen] += 1
         forest = Forest(tuple(tree for tree, _, _ in found), n_columns, rows.shape[1])
         return forest, np.where(n_votes > 0, votes / np.maximum(n_votes, 1), 1 / max(n_columns, 2))
-
-
-def fit_tree(
-    rows: Float32Array,
-    targets: FloatArray,
-    times: FloatArray,
-    how: tuple[Splitter, int],
-    random: np.random.RandomState,
-    most_depth: int,
-) -> Any:
-    """Fit one tree to votes on rows that count ``times`` each; ``how`` is its splitter and features tried.
-
-    With votes of 0 and 1, least squares chooses the same cuts as the Gini index, and a leaf's means are its shares.
-    """
-    tree = DecisionTreeRegressor(splitter=how[0], max_features=how[1], max_depth=most_depth, random_state=random)
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        tree.fit(rows, targets, sample_weight=times, check_input=False)
-    return tree.tree_
 
 
 @dataclass(frozen=True, eq=False)
