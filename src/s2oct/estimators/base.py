@@ -285,21 +285,8 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         rows = self._rows(X)
         return self.tree_.apply(rows)
 
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            A class label for each row.
-        """
-        rows = self._rows(X)
-        return np.asarray(self.classes_[self.tree_.predict(rows)])
+    def _predicted_codes(self, X: Any) -> IntArray:
+        return self.tree_.predict(self._rows(X))
 
     def explain(self, row: Any) -> Explanation:
         """Explain the class of one row: its path through the rules, in sentences.

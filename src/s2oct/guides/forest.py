@@ -22,27 +22,19 @@ from scipy.special import softmax
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from s2oct._core import forest_votes
-from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from s2oct.errors import S2OCTError
-from s2oct.guides.known_total import PartlyLabeledClassifier, with_missing_classes
-from s2oct.guides.meeting_totals import Settled, log_odds, multipliers_for_new_rows, settle, two_columns
+from s2oct.guides.known_total import KnownTotalClassifier, with_missing_classes
+from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, settle, two_columns
 from s2oct.parameters import whole_from
 from s2oct.problem.batches import ContentOrder, content_order, marks
-from s2oct.problem.known import (
-    Known,
-    read_complete_labels,
-    read_known,
-    read_weights,
-    refuse_to_estimate,
-    warn_of_doubts,
-)
-from s2oct.problem.totals import Totals
+from s2oct.problem.known import Known, read_complete_labels, read_weights
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.tables.features import learn_features, read_rows, text_columns
+from s2oct.tables.features import learn_features, read_rows
 
 Splitter = Literal["best", "random"]
 """How a tree chooses a cut of a feature: the best one, as in a random forest, or a random one."""
@@ -140,7 +132,7 @@ def require_time(deadline: Deadline) -> None:
         raise GuideStopped("The guide was stopped.")
 
 
-class SelfTrainedForest(PartlyLabeledClassifier):
+class SelfTrainedForest(KnownTotalClassifier):
     """Forests that learn from labeled rows, unlabeled rows and known totals; the default guide.
 
     Four forests are fitted to the labeled rows: a random forest, extremely randomised trees, extremely randomised trees
@@ -208,60 +200,21 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        totals: Totals | None = None,
-        population_totals: Totals | None = None,
-        domains: Any = None,
-        as_shares: bool = False,
-        sample_weight: Any = None,
-    ) -> SelfTrainedForest:
-        """Fit the forests.
+    def _read(self, X: Any, y: Any, **given: Any) -> tuple[Known, tuple[str, ...]]:
+        if given["totals"] is None and given["population_totals"] is None:
+            n_rows = _num_samples(X)
+            labels = read_complete_labels(y, n_rows)
+            if labels is not None:
+                return Known.complete(labels, read_weights(given["sample_weight"], n_rows)), ()
+        return super()._read(X, y, **given)
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together, in any form that `S2OCTClassifier` takes.
-        y : array-like of shape (n_rows,)
-            Labels. NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
-            -1 is a class if there is only one other label. All rows may be labeled.
-        totals : mapping of class to count, table by domain and class, or list of these, optional
-            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. One class
-            may be omitted.
-        population_totals : mapping of class to count, table by domain and class, or list of these, optional
-            The same for all rows, including the labeled ones.
-        domains : array-like of shape (n_rows,), column name, or list of these, optional
-            The domain of each row, for totals by domain; a list for several margins.
-        as_shares : bool
-            Whether totals are shares of the rows of their domain.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Trees draw rows by their weights, and totals are sums of the weights of unlabeled rows.
+    def _learned_table(self, X: Any, left_out: tuple[str, ...], weights: Any) -> tuple[Any, tuple[str, ...]]:
+        features = learn_features(self, X, left_out=left_out, sample_weight=weights)
+        return features.rows, features.doubts
 
-        Returns
-        -------
-        self
-            The fitted classifier.
-        """
-        features = learn_features(self, X, left_out=text_columns(X, domains), sample_weight=sample_weight)
-        rows = features.rows
-        labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
-        known = (
-            Known.complete(labels, read_weights(sample_weight, len(rows)))
-            if labels is not None
-            else read_known(
-                X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
-            )
-        )
-        refuse_to_estimate(known, type(self).__name__)
-        warn_of_doubts((*features.doubts, *(known.doubts if labels is None else ())))
-        self._fit_rows(known.of_counted(rows), known.unless_equal)
-        self._over_all_rows(known, X)
-        return self
-
-    def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count; pass equal weights as none. Raise `GuideStopped` after the deadline."""
+    def _fit_known(self, X: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
+        """Fit to the rows that count; raise `GuideStopped` after the deadline."""
+        rows, known = X, known.unless_equal
         params, n_rounds = DEFAULTS, whole_from(0).read("n_rounds", self.n_rounds)
         most_trees = max(params.fewest_trees, params.trees_times_rows / len(rows))
         n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), most_trees))
@@ -281,16 +234,15 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self.classes_ = known.classes
         self._order, self._widening, self._forests = order, widening, tuple(fitting.forests)
         self._multipliers = multipliers_for_new_rows(scores_of(fitting.ranking), arranged, BEYOND)
-        result = settled(fitting.ranking, arranged)
-        self._multipliers_of_domains = result.multipliers
+        classes, probabilities, self._multipliers_of_domains = settled(fitting.ranking, arranged)
         if len(arranged.targets.margins) == 1:
             # A domain without unlabeled rows gets the multipliers of all domains together.
-            is_empty = np.bincount(arranged.targets.margins[0].codes, minlength=len(result.multipliers)) == 0
-            self._multipliers_of_domains = np.where(is_empty[:, None], self._multipliers, result.multipliers)
+            is_empty = np.bincount(arranged.targets.margins[0].codes, minlength=len(self._multipliers_of_domains)) == 0
+            self._multipliers_of_domains[is_empty] = self._multipliers
         labeled, unlabeled = (order.rows[part] for part in (arranged.is_labeled, ~arranged.is_labeled))
         self._held_out = None if fitting.held_out is None else self._by_class(fitting.held_out)[np.argsort(labeled)]
-        self.probabilities_ = self._by_class(result.probabilities)[np.argsort(unlabeled)]
-        self.transduction_ = known.labels.completed(order.classes[result.classes][np.argsort(unlabeled)])
+        self.probabilities_ = self._by_class(probabilities)[np.argsort(unlabeled)]
+        self.transduction_ = known.labels.completed(order.classes[classes][np.argsort(unlabeled)])
         return self
 
     def _by_class(self, votes: FloatArray) -> FloatArray:
@@ -335,21 +287,8 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             return self._by_class(np.asarray(softmax(scores + own, axis=1)))
         return self._by_class(two_columns(scores[:, 0] - (own[..., 0] - own[..., 1])))
 
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            A class label for each row.
-        """
-        codes = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+    def _predicted_codes(self, X: Any) -> IntArray:
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
 
 
 class SelfTraining:
@@ -420,11 +359,11 @@ class SelfTraining:
     def _again(self) -> tuple[Forest, FloatArray]:
         """Grow a forest from labels and the classes that the current votes assign; return it and its votes."""
         n, m = len(self.labeled), len(self.unlabeled)
-        found = settled(self.ranking, self.known)
+        classes, probabilities, _ = settled(self.ranking, self.known)
         learned = np.sort(self.grower.rng.permutation(m)[: self.params.most_unlabeled])
         rows = np.concatenate([self.labeled, self.unlabeled[learned]])
-        codes = np.append(self.known.labeled_codes, found.classes[learned])
-        certainty = (self._lead(found.probabilities) * self._relative_sizes())[learned]
+        codes = np.append(self.known.labeled_codes, classes[learned])
+        certainty = (self._lead(probabilities) * self._relative_sizes())[learned]
         # The small constant keeps rows in the sample about which no tree is certain.
         of_unlabeled = self.params.unlabeled_weight * certainty + 1e-6
         weights = np.append(self.params.labeled_weight * self.known.labeled_weights, of_unlabeled)
@@ -476,8 +415,8 @@ BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1
 """Log odds higher than those of any row."""
 
 
-def settled(votes: FloatArray, known: Known) -> Settled:
-    """Return classes of the unlabeled rows, by their votes, that meet the totals."""
+def settled(votes: FloatArray, known: Known) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return classes of the unlabeled rows, by their votes, that meet the totals; see `settle`."""
     return settle(scores_of(votes), known, ranking=votes[:, 0], beyond=BEYOND)
 
 
