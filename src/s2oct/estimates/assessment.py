@@ -397,11 +397,14 @@ class HeldOut:
 
     def _rates(self, assigned: IntArray) -> FloatArray:
         """Return the share of each class assigned to each class, shape (n_classes, n_classes); 0 if unknown."""
-        n_classes = len(self.known.classes)
-        counts = np.zeros((n_classes, n_classes))
-        np.add.at(counts, (self.truth, assigned), self.known.sizes[self.rows])
-        added = counts.sum(axis=1, keepdims=True)
-        return np.asarray(counts / np.where(added > 0, added, 1.0))
+        return np.column_stack([self._rate(assigned == k) for k in range(len(self.known.classes))])
+
+    def _rate(self, flags: BoolArray) -> FloatArray:
+        """Return the share of flagged rows in each class; 0 for a class without rows."""
+        sizes, n_classes = self.known.sizes[self.rows], len(self.known.classes)
+        flagged = np.bincount(self.truth, weights=sizes * flags, minlength=n_classes)
+        added = np.bincount(self.truth, weights=sizes, minlength=n_classes)
+        return np.asarray(flagged / np.where(added > 0, added, 1.0))
 
     def _precision(self, rates: FloatArray, k: int) -> tuple[float, float]:
         """Return the share of rows assigned to class k that belong to it, and its standard error; NaN if unknown."""
@@ -428,13 +431,6 @@ class HeldOut:
         apart = recall - recall[uncertain].mean()
         # Shares add up to 1: what one of two classes gains, the other loses, which doubles the sum.
         return float(k / (k - 1) * (apart**2 * of_classes).sum())
-
-    def _rate(self, flags: BoolArray) -> FloatArray:
-        """Return the share of flagged rows in each class."""
-        sizes, n_classes = self.known.sizes[self.rows], len(self.known.classes)
-        flagged = np.bincount(self.truth, weights=sizes * flags, minlength=n_classes)
-        added = np.bincount(self.truth, weights=sizes, minlength=n_classes)
-        return np.asarray(flagged / np.where(added > 0, added, 1.0))
 
 
 def _agreement(held: HeldOut, assigned: IntArray, agreed: FloatArray | None) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Counts by domain and class from a fit and its replicates, corrected by held-out labels, with standard errors.
 
 `Estimation` does three things. It learns from held-out labels how often tree and guide are wrong, and turns predicted
-classes into probabilities of true classes (`chosen_correction`), raked to the totals (`raked`). It adds them up by
+classes into probabilities of true classes (`chosen_powers`), raked to the totals (`raked`). It adds them up by
 domain, shifted by what the labeled rows of the domain show (`domain_effects`). It adds up three variances: of labels,
 of single rows, and of domain effects.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
+from s2oct.estimates.replicates import Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED
@@ -101,7 +101,7 @@ class Estimation:
     others : tuple of ndarray
         Classes of all rows by other, equally good trees.
     drawing : Drawing or None
-        How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
+        How the labeled rows of replicates were drawn; None if replicates only hold rows out, as folds do. Standard
         errors then come from a formula.
     squares : ndarray of shape (m,), optional
         If unlabeled rows represent several rows each and have their total weight: the sum of the squared weights of the
@@ -120,7 +120,7 @@ class Estimation:
         replicates: Sequence[Replicate],
         *,
         others: tuple[IntArray, ...] = (),
-        drawing: Drawing | None = BOOTSTRAP,
+        drawing: Drawing | None = None,
         squares: FloatArray | None = None,
         label_weights: FloatArray | None = None,
         params: EstimationParams = DEFAULTS,
@@ -143,30 +143,33 @@ class Estimation:
         if probabilities is not None:
             alike[unlabeled] = probabilities
         self.votes, self.held_out_by_guide = self._held_out(replicates)
-        self.correction = chosen_correction(
-            self.votes, self.held_out_by_guide, self.labels, self.label_weights, self.shares, params
+        confusion = self._confusion(self.label_weights)
+        by_tree = self.votes @ confusion.T
+        self.powers = chosen_powers(
+            by_tree, self.held_out_by_guide, self.labels, self.label_weights, self.shares, params
         )
-        self.corrected = self.correction.probabilities(predicted[unlabeled], self.by_guide[unlabeled])
+        # The errors on held-out labels correct the predictions of all rows.
+        self.labeled = combined(by_tree, self.held_out_by_guide, *self.powers)
+        self.corrected = combined(confusion[:, predicted[unlabeled]].T, self.by_guide[unlabeled], *self.powers)
         self.unlabeled = raked(self.corrected, self.sizes, known.targets)
-        n_varying = 0 if drawing is None else drawing.varying(len(replicates))
+        n_varying = 0 if drawing is None else len(replicates) - drawing.n_added
         self.replicated = [self._replicated(found) for found in replicates[:n_varying]]
-        by_tree = self.votes @ self.correction.confusion.T
-        powers = self.correction.guide_power, self.correction.tree_power
-        self.labeled = combined(by_tree, self.held_out_by_guide, *powers)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of the estimates."""
         least = self.params.few_labels
         few = [str(self.known.classes[k]) for k in range(self.n_classes) if (self.labels == k).sum() < least]
-        notes = [self._about_correction()]
+        notes = [self._about_powers()]
         if few:
-            notes.append(f"Fewer than {least} labels of {listed(few)}: what is known of mistakes there is little.")
+            classes = f"{'Class' if len(few) == 1 else 'Classes'} {listed(few)}"
+            have = "has" if len(few) == 1 else "have"
+            notes.append(f"{classes} {have} fewer than {least} labels, so errors on these rows are hardly known.")
         return tuple(notes)
 
-    def _about_correction(self) -> str:
+    def _about_powers(self) -> str:
         """Describe the combination of guide and tree that predicted held-out labels best, in a sentence."""
-        guide, tree = self.correction.guide_power, self.correction.tree_power
+        guide, tree = self.powers
         if guide and tree:
             return (
                 f"The estimates combine the guide's probabilities (weight {guide:g}) and the tree's classes (weight "
@@ -177,11 +180,13 @@ class Estimation:
 
     def _replicated(self, found: Replicate) -> FloatArray:
         """Return probabilities of the unlabeled rows by a replicate: its labels, tree, guide and totals."""
-        weights = self.label_weights * found.drawn
-        confusion = true_given_predicted(self.votes, self.labels, weights, self.shares, self.params)
-        correction = Correction(confusion, self.correction.guide_power, self.correction.tree_power)
-        targets = self.known.targets.shifted(self.unit * found.change)
-        return raked(correction.probabilities(found.classes, found.probabilities), self.sizes, targets)
+        confusion = self._confusion(self.label_weights * found.drawn)
+        corrected = combined(confusion[:, found.classes].T, found.probabilities, *self.powers)
+        return raked(corrected, self.sizes, self.known.targets.shifted(self.unit * found.change))
+
+    def _confusion(self, weights: FloatArray) -> FloatArray:
+        """Return the probability of each true class for each class of the tree, by labels with these weights."""
+        return true_given_predicted(self.votes, self.labels, weights, self.shares, self.params)
 
     def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:
         """Return estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
@@ -360,27 +365,6 @@ def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: F
     return np.asarray(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Correction:
-    """Probabilities of true classes, given the tree's class and the guide's probabilities.
-
-    Attributes
-    ----------
-    confusion : ndarray of shape (n_classes, n_classes)
-        Probability of each true class (rows) for each class of the tree (columns).
-    guide_power, tree_power : float
-        Powers of the guide's and the tree's probabilities; 1 and 0 use the guide alone.
-    """
-
-    confusion: FloatArray
-    guide_power: float
-    tree_power: float
-
-    def probabilities(self, classes: IntArray, by_guide: FloatArray) -> FloatArray:
-        """Return probabilities of the true classes of rows, shape (rows, n_classes)."""
-        return combined(self.confusion[:, classes].T, by_guide, self.guide_power, self.tree_power)
-
-
 def combined(by_tree: FloatArray, by_guide: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
     """Return the normalised product of two sets of probabilities, each raised to a power."""
     product = np.clip(by_guide, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
@@ -407,17 +391,18 @@ def true_given_predicted(
     return np.asarray(table / table.sum(axis=0))
 
 
-def chosen_correction(
-    votes: FloatArray,
+def chosen_powers(
+    by_tree: FloatArray,
     by_guide: FloatArray,
     labels: IntArray,
     weights: FloatArray,
     shares: FloatArray,
     params: EstimationParams = DEFAULTS,
-) -> Correction:
-    """Return the powers that maximise the likelihood of held-out labels, weighted to the known shares."""
-    confusion = true_given_predicted(votes, labels, weights, shares)
-    by_tree = votes @ confusion.T
+) -> tuple[float, float]:
+    """Return the powers of guide and tree that maximise the likelihood of held-out labels, weighted to known shares.
+
+    With powers 1 and 0, the guide counts alone.
+    """
     of_class = np.bincount(labels, weights=weights, minlength=len(shares))
     importance = weights * (shares / np.maximum(of_class, 1e-300))[labels]
     best, least = (0.0, 1.0), np.inf
@@ -431,7 +416,7 @@ def chosen_correction(
             # used.
             if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
                 best, least = (guide_power, tree_power), loss
-    return Correction(confusion, *best)
+    return best
 
 
 def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:

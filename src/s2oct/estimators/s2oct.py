@@ -18,7 +18,6 @@ from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, Assessment
 from s2oct.estimates.cross_fit import CrossFit, fit_folds
 from s2oct.estimates.difference import weighted_totals
 from s2oct.estimates.domains import (
-    Design,
     estimate_by_difference,
     estimate_by_replicates,
     read_design_weights,
@@ -550,7 +549,12 @@ class S2OCTClassifier(TreeClassifier):
         >>> all(row["low"] <= row["estimate"] <= row["high"] for row in found)
         True
         """
-        design, running = Design(replicates, replicate_weights, replicate_scale), (n_jobs, folder, progress)
+        design = {
+            "replicates": replicates,
+            "replicate_weights": replicate_weights,
+            "replicate_scale": replicate_scale,
+        }
+        running = (n_jobs, folder, progress)
         others: tuple[ObliqueTree, ...] = ()
         if X is None:
             _refuse_without_table(y, table, held_out=held_out)
@@ -561,7 +565,7 @@ class S2OCTClassifier(TreeClassifier):
         else:
             task = self._task_to_estimate(X, y, design_weight, table)
         if method == REPLICATES:
-            return estimate_by_replicates(task, self.tree_, others, by, design, confidence, running)
+            return estimate_by_replicates(task, self.tree_, others, by, confidence, running, **design)
         weights = read_design_weights(design_weight, task.known, len(task.features))
         return estimate_by_difference(task, self.tree_, others, by, weights, confidence, None if held_out else running)
 

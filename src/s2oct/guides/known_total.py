@@ -1,7 +1,7 @@
 """Bases of classifiers that use known totals: scikit-learn's contract, reading tables, and wrapping any classifier.
 
-`PartlyLabeledClassifier` is the base of all classifiers of this package. `KnownTotalClassifier` reads labels and totals.
-`WrappedClassifier` fits any classifier, and checks what it predicts.
+`PartlyLabeledClassifier` is the base of all classifiers of this package. `KnownTotalClassifier` reads labels and totals
+from a table. `WrappedClassifier` fits any classifier, and checks what it predicts.
 """
 
 from __future__ import annotations
