@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, overload
 
 from s2oct.wording import amount, printable
@@ -65,9 +65,6 @@ class Estimates(Sequence[dict[str, Any]]):
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self._rows)
 
     @property
     def columns(self) -> tuple[str, ...]:

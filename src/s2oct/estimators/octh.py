@@ -11,13 +11,13 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier, count_leaves
-from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, with_callbacks
 from s2oct.fit.certificate import OCTHCertificate
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.guides.chance import chance_of_rows
 from s2oct.p2.octh_milp import OcthSpec
-from s2oct.problem.known import warn_of_column
+from s2oct.problem.known import warn_of_column, warn_of_doubts
 from s2oct.problem.labels import read_labels
 from s2oct.problem.problem import DataSummary, Problem
 from s2oct.problem.targets import Targets
@@ -160,7 +160,7 @@ class OCTHClassifier(TreeClassifier):
         self._leaf_counts = count_leaves(self.tree_, leaf, labels.is_labeled)
         self._leaf_shares = _leaf_shares(leaf[labels.is_labeled], problem, self.tree_.leaf_classes)
         self._set_notices((*features.doubts, *trained.notices))
-        warn_of(self.notices_)
+        warn_of_doubts(self.notices_)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -25,7 +25,7 @@ from s2oct.estimates.domains import (
 )
 from s2oct.estimates.table import REPLICATES, Estimates
 from s2oct.estimators.base import TreeClassifier, count_leaves
-from s2oct.estimators.edge import edge_of, stop_or_ctrl_c, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, stop_or_ctrl_c, with_callbacks
 from s2oct.estimators.fitted import known_of_rows, read_fit
 from s2oct.estimators.margins import margins_of, probabilities_of, slope_for
 from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
@@ -41,7 +41,7 @@ from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import INTERRUPTED
 from s2oct.parameters import whole_from
 from s2oct.problem.batches import is_large
-from s2oct.problem.known import Known, names_of_columns, read_known, refuse_to_estimate
+from s2oct.problem.known import Known, names_of_columns, read_known, refuse_to_estimate, warn_of_doubts
 from s2oct.problem.problem import Problem
 from s2oct.problem.totals import Totals
 from s2oct.stopping import Deadline, Stop, never, now
@@ -299,7 +299,7 @@ class S2OCTClassifier(TreeClassifier):
         register = task.register()
         fitted = self._run(task, register, began, stop, listener)
         self._complete(task, fitted, register)
-        warn_of(self.notices_)
+        warn_of_doubts(self.notices_)
         return self
 
     def _fit_register(
@@ -665,7 +665,7 @@ class S2OCTClassifier(TreeClassifier):
             raise InvalidProblem("X without y: pass the labels, too, to hold some of them out.")
         began = now()
         task = self._with_estimated_totals(self._task_of(X, y, table, to_fit=True), began, stop)
-        warn_of(task.known.doubts)
+        warn_of_doubts(task.known.doubts)
         task = task.in_memory(task.register())
         with stop_or_ctrl_c(stop) as stopped:
             return fit_folds(task, self.tree_, n_folds, stopped, progress).assessment
