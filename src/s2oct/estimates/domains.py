@@ -98,7 +98,7 @@ def estimate_by_replicates(
         n_replicates = drawing.factors.shape[1]
         if replicates not in (None, n_replicates):
             raise InvalidProblem(
-                f"replicates is {brief(replicates)}, and replicate_weights has {plural(n_replicates, 'column')}: omit "
+                f"replicates is {brief(replicates)}, but there are {n_replicates} columns of replicate weights: omit "
                 "replicates."
             )
     else:

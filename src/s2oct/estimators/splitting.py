@@ -157,7 +157,8 @@ def _score(
     without_rows = [brief(label) for label, n in zip(classes, here, strict=True) if not n and shares[label]]
     if without_rows:
         warn_caller(
-            f"No labeled row to be scored is of class {listed(without_rows)}, so the score ignores it: use fewer folds.",
+            f"No labeled row to be scored is of class {listed(without_rows)}, so the score ignores it: use fewer "
+            "folds.",
             MisfitTotalsWarning,
         )
     each = np.array([shares.get(label, 0.0) for label in classes]) / np.where(here > 0, here, 1.0)

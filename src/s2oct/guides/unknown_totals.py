@@ -24,9 +24,8 @@ from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import DEFAULTS as FOREST
 from s2oct.guides.forest import Grower, GuideStopped, Widening, require_time
 from s2oct.problem.known import Known
-from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Margin
-from s2oct.problem.totals import Cells, Division, EstimatedShare, StatedTotals, is_to_estimate, read_divisions, text_of
+from s2oct.problem.totals import Cells, EstimatedShare, StatedTotals, is_to_estimate, text_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief, listed
 
@@ -123,8 +122,7 @@ def with_estimated_totals(
     as_given = known
     if not known.stated.tables:
         known = replace(known, domains=()).with_totals(StatedTotals.by_default(known.classes.tolist()), unseen)
-    divisions = read_divisions(known.domains, known.labels, needs_all=False)
-    margins = [OpenMargin.of(known, *pair) for pair in enumerate(divisions)]
+    margins = [OpenMargin.of(known, place) for place in range(len(known.targets.margins))]
     shares, is_guess = [np.full((2, *margin.fixed.shape), np.nan) for margin in margins], False
     if any(margin.is_open.any() for margin in margins):
         _refuse_unlabeled_classes(known)
@@ -184,8 +182,8 @@ def _refuse_unlabeled_classes(known: Known) -> None:
     without = [brief(label) for label in known.classes[known.unlabeled_classes].tolist()]
     if without:
         raise InvalidProblem(
-            f"Totals can be estimated only if every class has labeled rows; {listed(without)} "
-            f"{'has' if len(without) == 1 else 'have'} none. Give totals instead, or label some rows."
+            f"Totals cannot be estimated, because no labeled row is of class {listed(without)}: give totals, or label "
+            "some rows."
         )
 
 
@@ -204,7 +202,7 @@ class HeldOutScores:
     unlabeled : ndarray of shape (m, n_classes)
         Log votes on these rows.
     unlabeled_rows : ndarray of shape (m,)
-        Their positions among all rows.
+        Their positions among the unlabeled rows.
     """
 
     codes: IntArray
@@ -268,8 +266,8 @@ def held_out_scores(
     of_labeled, of_others = (
         np.log(least + (1 - n_classes * least) * np.mean(part, axis=0)) for part in zip(*votes, strict=True)
     )
-    sizes = known.sizes[unlabeled]
-    return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, unlabeled)
+    sizes, places = known.sizes[unlabeled], np.searchsorted(np.flatnonzero(~known.is_labeled), unlabeled)
+    return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, places)
 
 
 def calibrate(
@@ -465,35 +463,28 @@ def _values(margin: Margin) -> FloatArray:
     return np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
 
 
-def _places(division: Division, margin: Margin) -> IntArray:
-    """Return the domain of each row among those of the margin; -1 if the margin does not have it."""
-    place = {text_of(domain): code for code, domain in enumerate(margin.domains.tolist())}
-    places = np.array([*(place.get(text_of(domain), UNLABELED) for domain in division.domains), UNLABELED])
-    return np.asarray(places[division.codes])
-
-
 @dataclass(frozen=True, eq=False)
 class OpenMargin:
     """A margin with totals that are to be estimated.
 
     Attributes
     ----------
-    places : ndarray of shape (n_rows,)
-        Domain of each row among those of the margin; -1 if the margin does not have it.
+    codes : ndarray of shape (m,)
+        Domain of each unlabeled row.
     fixed : ndarray of shape (n_domains, n_classes)
         Known shares; NaN where a share is to be estimated.
     """
 
-    places: IntArray
+    codes: IntArray
     fixed: FloatArray
 
     @classmethod
-    def of(cls, known: Known, place: int, division: Division) -> OpenMargin:
+    def of(cls, known: Known, place: int) -> OpenMargin:
         """Return one of the margins."""
         table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
         entries = {text_of(domain): given for domain, given in table.items()}
         fixed = [_known_shares(margin, k, entries[text_of(d)], classes) for k, d in enumerate(margin.domains)]
-        return cls(_places(division, margin), np.array(fixed))
+        return cls(margin.codes, np.array(fixed))
 
     @property
     def is_open(self) -> BoolArray:
@@ -511,10 +502,10 @@ class OpenMargin:
     ) -> Shares:
         """Return the most likely shares of the open domains, shrunk towards those of all together."""
         domains, fixed = np.flatnonzero(self.is_open), self.fixed[self.is_open]
-        places = self.places[scores.unlabeled_rows]
-        here = np.isin(places, domains)
+        codes = self.codes[scores.unlabeled_rows]
+        here = np.isin(codes, domains)
         rows = log_likelihoods[here], sizes[here]
-        codes, whole_table = np.searchsorted(domains, places[here]), np.zeros(int(here.sum()), dtype=np.int64)
+        codes, whole_table = np.searchsorted(domains, codes[here]), np.zeros(int(here.sum()), dtype=np.int64)
         together = self._together(scores)
         prior = np.full(together.shape, params.pseudo_rows)
         whole = maximise_shares(*rows, whole_table, prior, together, start[0], params, deadline)
@@ -550,8 +541,8 @@ class OpenMargin:
 
     def _together(self, scores: HeldOutScores) -> FloatArray:
         """Return the shares of all open domains together that are known in each of them, shape (1, n_classes)."""
-        places = self.places[scores.unlabeled_rows]
-        rows_of = np.bincount(places + 1, weights=scores.sizes, minlength=len(self.fixed) + 1)[1:][self.is_open, None]
+        codes = self.codes[scores.unlabeled_rows]
+        rows_of = np.bincount(codes, weights=scores.sizes, minlength=len(self.fixed))[self.is_open, None]
         fixed = self.fixed[self.is_open]
         return np.asarray((fixed * rows_of).sum(axis=0, keepdims=True) / max(float(rows_of.sum()), _TINY))
 
