@@ -35,7 +35,7 @@ _LEAST = 2
 _HALF = 0.5
 """Jeffreys' prior: half a right and half a wrong row; otherwise, a small error-free sample would have zero variance."""
 
-_MOST_APART = 0.2
+_MOST_DISAGREEMENT = 0.2
 """Share of rows beyond which classifiers do not differ by blocks of rows: gains and losses then cancel each other."""
 
 
@@ -324,8 +324,8 @@ class HeldOut:
         self,
         assigned: IntArray,
         agreed: FloatArray | None = None,
-        apart: float = 0.0,
-        placed: FloatArray | None = None,
+        disagreement: float = 0.0,
+        assigned_shares: FloatArray | None = None,
     ) -> Assessment:
         """Assess the classes assigned to held-out rows.
 
@@ -335,9 +335,9 @@ class HeldOut:
             Class assigned to each labeled row while it was held out.
         agreed : ndarray of shape (n_rows,), optional
             Whether all near-optimal trees assign the row to this class, 1 or 0; NaN if no such trees are known.
-        apart : float
+        disagreement : float
             Mean share of the unlabeled rows on which the classifier to assess differs from those of the folds.
-        placed : ndarray of shape (n_classes,), optional
+        assigned_shares : ndarray of shape (n_classes,), optional
             Mean share of the unlabeled rows that the classifiers of the folds assign to each class; by default, that of
             the totals.
 
@@ -353,13 +353,13 @@ class HeldOut:
         recall_variance = center * (1 - center) / (n + 2)
         # Nothing is known about a class without held-out rows, except that rows assigned to it that do not belong to
         # other classes are its own. Its variance is that of its prior.
-        own = (shares if placed is None else placed) - shares @ rates
+        own = (shares if assigned_shares is None else assigned_shares) - shares @ rates
         implied = np.clip(own / np.where(shares > 0, shares, 1.0), 0.0, 1.0)
         accuracy = float(shares @ np.where(n > 0, np.nan_to_num(recall), implied))
         middle = np.where(n > 0, center, implied)
         # Where it differs from the classifiers of the folds, it may be right more or less often than they are: the gain
         # is uniformly distributed between minus and plus the share of these rows.
-        gain_variance = min(apart, _MOST_APART) ** 2 / 3
+        gain_variance = min(disagreement, _MOST_DISAGREEMENT) ** 2 / 3
         variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle) + gain_variance
         precision = [self._precision(rates, k) for k in range(len(shares))]
         counts = self.known.labels.counts()
@@ -428,9 +428,9 @@ class HeldOut:
         k = int(uncertain.sum())
         if k < 2:  # what one class gains, the others lose
             return float(((recall - recall.mean()) ** 2 * of_classes).sum())
-        apart = recall - recall[uncertain].mean()
+        deviation = recall - recall[uncertain].mean()
         # Shares add up to 1: what one of two classes gains, the other loses, which doubles the sum.
-        return float(k / (k - 1) * (apart**2 * of_classes).sum())
+        return float(k / (k - 1) * (deviation**2 * of_classes).sum())
 
 
 def _agreement(held: HeldOut, assigned: IntArray, agreed: FloatArray | None) -> dict[str, float]:

@@ -138,10 +138,10 @@ class Estimation:
         # The mean weight of a row.
         self.row = float(np.mean(self.weights) if squares is None else squares.sum() / max(self.sizes.sum(), 1e-300))
         # Without a guide, all classes are equally probable.
-        alike = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
-        self.has_guide, self.by_guide = probabilities is not None, alike
+        by_guide = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
+        self.has_guide, self.by_guide = probabilities is not None, by_guide
         if probabilities is not None:
-            alike[unlabeled] = probabilities
+            by_guide[unlabeled] = probabilities
         self.votes, self.held_out_by_guide = self._held_out(replicates)
         confusion = self._confusion(self.label_weights)
         by_tree = self.votes @ confusion.T

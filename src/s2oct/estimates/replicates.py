@@ -162,8 +162,11 @@ class Refits:
         """Fit the guide to some rows; return its probabilities, equal without a guide, and a function for others."""
         n_classes, guide = len(known.classes), self.fit.guide
         if guide is None:
-            alike = np.full((int((~known.is_labeled).sum()), n_classes), 1 / n_classes)
-            return alike, lambda others: np.full((len(others), n_classes), 1 / n_classes)
+
+            def equal(rows: IntArray) -> FloatArray:
+                return np.full((len(rows), n_classes), 1 / n_classes)
+
+            return equal(np.flatnonzero(~known.is_labeled)), equal
         table = self.fit.guide_table
         probabilities, of_rows = fit_guide(guide, _safe_indexing(table, rows), known, seed)
         return probabilities, lambda others: of_rows(_safe_indexing(table, others))

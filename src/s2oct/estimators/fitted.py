@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.fit.certificate import Cell, counted_cells
 from s2oct.problem.known import Known, read_domains, read_weights
 from s2oct.problem.labels import UNLABELED, Labels, read_labels
@@ -79,18 +79,19 @@ class FittedRows:
         return self.tree.predict(self.X)
 
     @cached_property
+    def leaf_counts(self) -> IntArray:
+        """Labeled rows of each class, then unlabeled rows, of each leaf, shape (n_leaves, n_classes + 1)."""
+        return count_leaves(self.tree, self.leaf, self.codes, self.n_classes)
+
+    @property
     def labeled_counts(self) -> IntArray:
         """Labeled rows of each leaf and class, shape (n_leaves, n_classes)."""
-        known = self.is_labeled
-        counts = np.zeros((self.tree.topology.n_leaves, self.n_classes), dtype=np.int64)
-        np.add.at(counts, (self.leaf[known] - self.tree.topology.n_leaves, self.codes[known]), 1)
-        return counts
+        return self.leaf_counts[:, :-1]
 
-    @cached_property
+    @property
     def unlabeled_counts(self) -> IntArray:
         """Unlabeled rows of each leaf, shape (n_leaves,)."""
-        ends = self.leaf[~self.is_labeled] - self.tree.topology.n_leaves
-        return np.bincount(ends, minlength=self.tree.topology.n_leaves).astype(np.int64)
+        return self.leaf_counts[:, -1]
 
     def counted(self, sizes: FloatArray | None = None) -> tuple[IntArray | FloatArray, IntArray | FloatArray]:
         """Count labeled rows by their class and unlabeled rows by the class that the tree assigns.
@@ -162,9 +163,9 @@ def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) ->
         labels = y.labels if y.given is None else y.given
     else:
         labels = read_labels(y, n_rows=n_rows, named=classes)
-    strange = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
-    if strange:
-        raise InvalidProblem(f"Expected labels of the classes {classes}, got {strange[:10]}.")
+    unknown = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
+    if unknown:
+        raise InvalidProblem(f"The classes of the tree are {classes}, but y has labels {unknown[:10]}.")
     places = [UNLABELED if label in uncounted else classes.index(label) for label in labels.classes.tolist()]
     place = np.array([*places, UNLABELED], dtype=np.int64)
     return np.asarray(place[labels.codes])

@@ -386,7 +386,7 @@ class S2OCTClassifier(TreeClassifier):
         """Classify every row of the table with the tree, which was fitted to all rows or to a sample."""
         known, unlabeled = task.known, ~task.known.is_labeled
         leaf = leaves_of(self.tree_, task.rows)
-        self._leaf_counts = count_leaves(self.tree_, leaf, known.is_labeled)
+        self._leaf_counts = count_leaves(self.tree_, leaf, known.labels.codes, len(known.classes))
         positions = np.arange(len(task.rows)) if register is None else register.positions
         contradicted = positions[fitted.known.is_labeled][self._is_contradicted(fitted)]
         if register is not None:
@@ -575,7 +575,7 @@ class S2OCTClassifier(TreeClassifier):
         task = self._task_of(X, y, table)
         known = task.known
         if not known.is_labeled.any():
-            raise InvalidProblem("Expected some labeled rows in y, got none: estimates are corrected by labels.")
+            raise InvalidProblem("y has no labeled rows: label some, because estimates are corrected by labels.")
         if known.stated.tables:
             return task
         weights = read_design_weights(design_weight, known, len(task.features))
@@ -696,8 +696,8 @@ class S2OCTClassifier(TreeClassifier):
             )
         if task is None:
             raise InvalidProblem(
-                "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them. Fit it again, or pass X, y and the totals to estimate or assess."
+                "The classifier does not have the rows of its fit, because neither model files nor pickles keep them: "
+                "fit it again, or pass X, y and the totals to estimate or assess."
             )
         return task
 
@@ -750,8 +750,8 @@ class S2OCTClassifier(TreeClassifier):
         """
         if not self.has_simplicity_path:
             raise InvalidProblem(
-                "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
-                "fit or without a guide."
+                "The classifier has no simplicity path, because it does not have the rows of its fit or was fitted "
+                "without a guide: fit it with a guide in this session."
             )
         assert self._evidence_fit is not None
         if self._source is not None:
@@ -929,4 +929,4 @@ def _refuse_other_arguments(table: dict[str, Any]) -> None:
     """Refuse arguments that are not about a table."""
     others = [name for name in table if name not in _OF_TABLE]
     if others:
-        raise InvalidProblem(f"Expected arguments among {', '.join(_OF_TABLE)}, got {brief(others[0])}.")
+        raise InvalidProblem(f"Unknown argument {brief(others[0])}: a table has {listed(_OF_TABLE)}.")

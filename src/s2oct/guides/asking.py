@@ -71,7 +71,7 @@ def ask_guide(
             lambda: _fitted_probabilities(wrapped, X, known), deadline, [] if left_behind is None else left_behind
         )
     except Exception as error:
-        error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
+        error.add_note(f"The guide {brief(guide)} failed.")
         raise
     if probabilities is None:
         return None
@@ -127,8 +127,8 @@ def _fitted_probabilities(wrapped: KnownTotalClassifier, X: Any, known: Known) -
 def _in_thread(
     ask: Callable[[], FloatArray], deadline: Deadline, left_behind: list[threading.Thread]
 ) -> FloatArray | None:
-    """Return the result of ``ask``, or None if the deadline passes first; its thread is then asked to end."""
-    answers: list[FloatArray] = []
+    """Return the result of ``ask``, or None if the deadline passes first; its thread is then told to end."""
+    results: list[FloatArray] = []
     errors: list[BaseException] = []
     done = threading.Event()
     settings = _thread_settings()
@@ -138,7 +138,7 @@ def _in_thread(
             with ExitStack() as stack:
                 for setting in settings:
                     stack.enter_context(setting())
-                answers.append(ask())
+                results.append(ask())
         except BaseException as error:  # raised again in the thread that waits
             errors.append(error)
         finally:
@@ -155,7 +155,7 @@ def _in_thread(
             return None
     if errors:
         raise errors[0]
-    return answers[0]
+    return results[0]
 
 
 def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:

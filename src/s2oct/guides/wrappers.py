@@ -100,7 +100,7 @@ class TopTotalClassifier(WrappedClassifier):
         if hasattr(self.estimator_, "decision_function"):
             return self._class_scores(X)
         raise InvalidProblem(
-            f"Expected an estimator with predict_proba or decision_function, got {type(self.estimator_).__name__}."
+            f"{type(self.estimator_).__name__} has neither predict_proba nor decision_function: use another classifier."
         )
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -193,8 +193,7 @@ class PriorCorrectedClassifier(WrappedClassifier):
         self._reweighted = weight_keyword(self.estimator) is not None
         if not self._reweighted and not hasattr(self.estimator, "predict_proba"):
             raise InvalidProblem(
-                f"Expected an estimator that takes sample_weight or has predict_proba, got "
-                f"{type(self.estimator).__name__}."
+                f"{type(self.estimator).__name__} has no predict_proba and takes no sample_weight: use another one."
             )
         self._fit_estimator(X, labels, self.class_weights_[codes] * own)
         unlabeled = np.flatnonzero(~labels.is_labeled)
