@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 
 from s2oct.estimates.estimating import (
     DEFAULTS,
-    LEAST,
     chosen_powers,
     combined,
     raked,
@@ -79,12 +78,12 @@ def test_no_other_powers_make_the_labels_likelier(rows):
     of_class = [weights[labels == k].sum() for k in range(len(shares))]
 
     def loss(guide_power, tree_power):
-        total = 0.0
+        total, least = 0.0, DEFAULTS.least_probability
         for i, k in enumerate(labels):
             if weights[i] == 0:
                 continue
             by_tree = confusion @ votes[i]
-            row = np.maximum(said[i], LEAST) ** guide_power * np.maximum(by_tree, LEAST) ** tree_power
+            row = np.maximum(said[i], least) ** guide_power * np.maximum(by_tree, least) ** tree_power
             total -= weights[i] * shares[k] / of_class[k] * np.log(row[k] / row.sum())
         return total
 

@@ -18,7 +18,7 @@ from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, N
 from s2oct.problem.known import Known
 from s2oct.problem.labels import FEW_LABELS
 from s2oct.problem.targets import Margin
-from s2oct.wording import listed, percentage, plural, printable
+from s2oct.wording import aligned, listed, percentage, plural, printable
 
 N_FOLDS = 10
 """Default number of folds: a fit without one of them has 90 % of the labels."""
@@ -162,20 +162,15 @@ class Assessment:
 
     def _not_held_out(self) -> tuple[Notice, ...]:
         alone = [found for found in self.per_class if found.n_labels < _LEAST and found.share > 0]
-        if not alone:
-            return ()
-        named = listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in alone])
         share = percentage(sum(found.share for found in alone), 1)
-        finding = f"No label of {named} can be held out, so nothing is known about {share} of {self._judged_rows}"
-        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
+        unknown = f"nothing is known about {share} of {self._judged_rows}"
+        finding = f"No label of {_named(alone)} can be held out, so {unknown}"
+        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),) if alone else ()
 
     def _few_labels(self) -> tuple[Notice, ...]:
         few = [found for found in self.per_class if _LEAST <= found.n_labels < FEW_LABELS]
-        if not few:
-            return ()
-        named = listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in few])
-        finding = f"Too few labels to assess {named} reliably"
-        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
+        finding = f"Too few labels to assess {_named(few)} reliably"
+        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),) if few else ()
 
     def __str__(self) -> str:
         return "\n".join([self.text, *self.cautions])
@@ -193,12 +188,7 @@ class Assessment:
             )
             for found in self.per_class
         ]
-        table = [("class", "labels", "share", "recall", "precision"), *cells]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(f"{cell:{'<' if number == 0 else '>'}{width}s}" for number, (cell, width) in enumerate(row))
-            for row in (tuple(zip(line, widths, strict=True)) for line in table)
-        ]
+        lines = aligned([("class", "labels", "share", "recall", "precision"), *cells])
         agreed = [self.about_agreement] if self.about_agreement else []
         return "\n".join([self.headline, "", *lines, "", *agreed, self.method])
 
@@ -211,6 +201,10 @@ class Assessment:
             f"All near-optimal trees agree on {percentage(self.agreed)} of the held-out rows; "
             f"{percentage(self.agreed_accuracy)} ± {percentage(self.agreed_accuracy_se)} of these are right."
         )
+
+
+def _named(classes: Sequence[ClassAssessment]) -> str:
+    return listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in classes])
 
 
 def with_error(value: float, error: float) -> str:

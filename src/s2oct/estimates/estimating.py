@@ -23,12 +23,6 @@ from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Targets
 from s2oct.wording import listed
 
-RAKINGS, BALANCINGS = 200, 1000
-"""Maximum number of passes for raking probabilities to the totals and balancing tables; few are needed."""
-
-LEAST = 1e-3
-"""Minimum probability, so that one surprise among few labels does not decide."""
-
 
 @dataclass(frozen=True)
 class EstimationParams:
@@ -58,6 +52,10 @@ class EstimationParams:
         Number of labels of a class below which little is known about its mistakes.
     least_freedom : int
         Minimum degrees of freedom: with fewer, intervals would be too wide to be useful.
+    least_probability : float
+        Minimum probability, so that one surprise among few labels does not decide.
+    most_rakings, most_balancings : int
+        Maximum number of passes for raking probabilities to the totals and balancing tables; few are needed.
     rounding : float
         Half a row on both sides of an interval, because counts are whole and a normal distribution is not.
     """
@@ -74,6 +72,9 @@ class EstimationParams:
     least_variance: float = 0.02
     few_labels: int = 10
     least_freedom: int = 4
+    least_probability: float = 1e-3
+    most_rakings: int = 200
+    most_balancings: int = 1000
     rounding: float = 0.5
 
     @property
@@ -149,9 +150,9 @@ class Estimation:
             by_tree, self.held_out_by_guide, self.labels, self.label_weights, self.shares, params
         )
         # The errors on held-out labels correct the predictions of all rows.
-        self.labeled = combined(by_tree, self.held_out_by_guide, *self.powers)
-        self.corrected = combined(confusion[:, predicted[unlabeled]].T, self.by_guide[unlabeled], *self.powers)
-        self.unlabeled = raked(self.corrected, self.sizes, known.targets)
+        self.labeled = combined(by_tree, self.held_out_by_guide, *self.powers, params)
+        self.corrected = combined(confusion[:, predicted[unlabeled]].T, self.by_guide[unlabeled], *self.powers, params)
+        self.unlabeled = raked(self.corrected, self.sizes, known.targets, params)
         n_varying = 0 if drawing is None else len(replicates) - drawing.n_added
         self.replicated = [self._replicated(found) for found in replicates[:n_varying]]
 
@@ -181,8 +182,8 @@ class Estimation:
     def _replicated(self, found: Replicate) -> FloatArray:
         """Return probabilities of the unlabeled rows by a replicate: its labels, tree, guide and totals."""
         confusion = self._confusion(self.label_weights * found.drawn)
-        corrected = combined(confusion[:, found.classes].T, found.probabilities, *self.powers)
-        return raked(corrected, self.sizes, self.known.targets.shifted(self.unit * found.change))
+        corrected = combined(confusion[:, found.classes].T, found.probabilities, *self.powers, self.params)
+        return raked(corrected, self.sizes, self.known.targets.shifted(self.unit * found.change), self.params)
 
     def _confusion(self, weights: FloatArray) -> FloatArray:
         """Return the probability of each true class for each class of the tree, by labels with these weights."""
@@ -197,7 +198,7 @@ class Estimation:
         estimates = np.where(is_known, known, np.column_stack([estimate for estimate, _ in parts]))
         variances = np.where(is_known, 0.0, np.column_stack([variance for _, variance in parts]))
         rows_of_domain = np.bincount(codes[~self.is_labeled], self.sizes, minlength=n_domains).astype(float)
-        estimates = balanced(estimates, ~is_known, rows_of_domain, self._class_totals())
+        estimates = balanced(estimates, ~is_known, rows_of_domain, self._class_totals(), self.params)
         found = [
             self._columns(k, codes, n_domains, estimates[:, k], np.sqrt(variances[:, k]), confidence)
             for k in range(n_classes)
@@ -347,13 +348,19 @@ def _known_shares(known: Known) -> FloatArray:
     return np.asarray(totals / totals.sum()) if totals.sum() > 0 else np.full(n_classes, 1 / n_classes)
 
 
-def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: FloatArray) -> FloatArray:
+def balanced(
+    estimates: FloatArray,
+    free: BoolArray,
+    rows: FloatArray,
+    totals: FloatArray,
+    params: EstimationParams = DEFAULTS,
+) -> FloatArray:
     """Scale estimates (domains by classes) so that domains add up to their rows and classes to their totals.
 
     Only free cells change. The classes were shifted separately before, so sums may be off.
     """
     found = np.where(free, np.maximum(estimates, 1e-9), estimates)
-    for _ in range(BALANCINGS):
+    for _ in range(params.most_balancings):
         before = found
         for axis, wanted in ((0, totals), (1, rows)):
             fixed = np.where(free, 0.0, found).sum(axis=axis)
@@ -365,9 +372,16 @@ def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: F
     return np.asarray(found)
 
 
-def combined(by_tree: FloatArray, by_guide: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
+def combined(
+    by_tree: FloatArray,
+    by_guide: FloatArray,
+    guide_power: float,
+    tree_power: float,
+    params: EstimationParams = DEFAULTS,
+) -> FloatArray:
     """Return the normalised product of two sets of probabilities, each raised to a power."""
-    product = np.clip(by_guide, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
+    least = params.least_probability
+    product = np.clip(by_guide, least, None) ** guide_power * np.clip(by_tree, least, None) ** tree_power
     return np.asarray(product / product.sum(axis=1, keepdims=True))
 
 
@@ -410,7 +424,7 @@ def chosen_powers(
         for tree_power in params.powers:
             if guide_power == tree_power == 0:
                 continue
-            likely = combined(by_tree, by_guide, guide_power, tree_power)[np.arange(len(labels)), labels]
+            likely = combined(by_tree, by_guide, guide_power, tree_power, params)[np.arange(len(labels)), labels]
             loss = -float(importance @ np.log(likely))
             # If the guide finds all classes equally probable, its power changes only the rounding: the first one is
             # used.
@@ -419,7 +433,9 @@ def chosen_powers(
     return best
 
 
-def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:
+def raked(
+    probabilities: FloatArray, sizes: FloatArray, targets: Targets, params: EstimationParams = DEFAULTS
+) -> FloatArray:
     """Multiply probabilities by one factor per cell, so that they add up to the known total of every cell.
 
     Bounds are respected; an estimated total counts as its value.
@@ -429,7 +445,7 @@ def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> Flo
     low, high = (np.where(np.isnan(values), bounds, values) for bounds in (targets.low, targets.high))
     place = targets.first_cells[:, :, None] + np.arange(targets.n_classes)
     tolerance = 1e-9 * max(float(sizes.sum()), 1.0)
-    for _ in range(RAKINGS):
+    for _ in range(params.most_rakings):
         worst = 0.0
         for cells in place:
             counts = np.bincount(cells.ravel(), (sizes[:, None] * found).ravel(), minlength=len(low))
