@@ -141,7 +141,7 @@ class OCTHClassifier(TreeClassifier):
         labels = read_labels(y, n_rows=len(rows))
         if len(labels.classes) < 2:
             only = labels.classes.tolist()[0]
-            raise InvalidProblem(f"All labels are of class {only!r}: a tree needs labels of at least two classes.")
+            raise InvalidProblem(f"All labels are of one class, {only!r}: a tree needs labels of at least two classes.")
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.described)
         spec = _octh_spec(params, problem.n_labeled)

@@ -696,8 +696,8 @@ class S2OCTClassifier(TreeClassifier):
             )
         if task is None:
             raise InvalidProblem(
-                "The classifier does not have the rows of its fit, because neither model files nor pickles keep them: "
-                "fit it again, or pass X, y and the totals to estimate or assess."
+                "The classifier was not fitted in this session, and neither model files nor pickles keep the rows of a "
+                "fit: fit it again, or pass X, y and the totals to estimate or assess."
             )
         return task
 
