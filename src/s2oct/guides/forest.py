@@ -33,6 +33,7 @@ from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, sett
 from s2oct.parameters import whole_from
 from s2oct.problem.batches import ContentOrder, content_order, marks
 from s2oct.problem.known import Known, read_complete_labels, read_weights
+from s2oct.problem.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.features import learn_features, read_rows
 
@@ -200,13 +201,15 @@ class SelfTrainedForest(KnownTotalClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _read(self, X: Any, y: Any, **given: Any) -> tuple[Known, tuple[str, ...]]:
-        if given["totals"] is None and given["population_totals"] is None:
+    def _read(
+        self, X: Any, y: Any, totals: Totals | None, population_totals: Totals | None, **others: Any
+    ) -> tuple[Known, tuple[str, ...]]:
+        if totals is None and population_totals is None:
             n_rows = _num_samples(X)
             labels = read_complete_labels(y, n_rows)
             if labels is not None:
-                return Known.complete(labels, read_weights(given["sample_weight"], n_rows)), ()
-        return super()._read(X, y, **given)
+                return Known.complete(labels, read_weights(others["sample_weight"], n_rows)), ()
+        return super()._read(X, y, totals, population_totals, **others)
 
     def _learned_table(self, X: Any, left_out: tuple[str, ...], weights: Any) -> tuple[Any, tuple[str, ...]]:
         features = learn_features(self, X, left_out=left_out, sample_weight=weights)

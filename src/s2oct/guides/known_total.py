@@ -128,13 +128,7 @@ class KnownTotalClassifier(PartlyLabeledClassifier):
             The fitted classifier.
         """
         known, doubts = self._read(
-            X,
-            y,
-            totals=totals,
-            population_totals=population_totals,
-            domains=domains,
-            as_shares=as_shares,
-            sample_weight=sample_weight,
+            X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
         refuse_to_estimate(known, type(self).__name__)
         table, doubts_of_table = self._learned_table(X, text_columns(X, domains), sample_weight)
@@ -143,9 +137,11 @@ class KnownTotalClassifier(PartlyLabeledClassifier):
         self._extend_to_uncounted_rows(known, X)
         return self
 
-    def _read(self, X: Any, y: Any, **given: Any) -> tuple[Known, tuple[str, ...]]:
-        """Return labels, totals and weights, and doubts about them."""
-        known = read_known(X, y, given.pop("totals"), given.pop("population_totals"), **given)
+    def _read(
+        self, X: Any, y: Any, totals: Totals | None, population_totals: Totals | None, **others: Any
+    ) -> tuple[Known, tuple[str, ...]]:
+        """Return labels, totals and weights, and doubts about them; ``others`` are further arguments of ``fit``."""
+        known = read_known(X, y, totals, population_totals, **others)
         return known, known.doubts
 
     @abstractmethod
