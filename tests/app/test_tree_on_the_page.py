@@ -162,7 +162,7 @@ def test_totals_are_shown_as_they_were_given(server, browser):
         assert "totals" in hands.text("#verdict")
         hands.choose("#which-fit", "1")
         hands.wait("!document.querySelector('#totals-given')")
-        assert "By the shares of the labels" in hands.page.evaluate(headings)
+        assert "From the shares of the labels" in hands.page.evaluate(headings)
         assert "totals" not in hands.text("#verdict")
         assert "population_totals" not in hands.text("#result")
 

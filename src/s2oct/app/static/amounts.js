@@ -1,4 +1,4 @@
-// Totals as people type them: 1840, 38%, 1800..1880, 1840±20 or estimate. The server decides; this only adds up while they type.
+// Totals as users type them: 1840, 38%, 1800..1880, 1840±20 or estimate. The server decides; this only adds them up.
 
 const NUMBER = "\\d{1,18}(?:\\.\\d{1,18})?\\s*%?";
 const FORMS = [
@@ -7,8 +7,8 @@ const FORMS = [
   [new RegExp(`^(${NUMBER})\\s*(?:±|\\+-|\\+/-)\\s*${NUMBER}$`), (a) => [a, a]],
 ];
 
-// The least and the most that a text says, shares as parts of 1; null if it is empty or to be estimated, undefined if
-// it is no total.
+// The bounds that a text states, with shares as fractions of 1; null if it is empty or to be estimated, undefined if
+// it is not a total.
 export function bounds(text) {
   const plain = text.trim();
   if (!plain || plain.toLowerCase() === "estimate") return null;
@@ -22,7 +22,7 @@ export function bounds(text) {
   return undefined;
 }
 
-// Whether a row of totals fits what it divides: what is missing or too much, and which class is left over.
+// Compares a row of totals with the size of its domain: the difference, and the class that is left over.
 export function checkSum(texts, whole) {
   const read = texts.map(bounds);
   if (read.every((pair) => pair === null)) return { state: "empty" };

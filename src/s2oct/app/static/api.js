@@ -1,4 +1,4 @@
-// Questions to the server. An answer that is an error becomes an error with the server's sentence.
+// Requests to the server. An error response becomes an error with the server's message.
 
 import { t } from "./texts.js";
 
@@ -20,7 +20,7 @@ export async function ask(path, { method = "GET", json = null, body = null } = {
 
 export const post = (path, json) => ask(path, { method: "POST", json });
 
-// The events of a job, from the first on; a connection that is lost is taken up again for as long as it takes.
+// Listens to all events of a job; a lost connection is reopened until it works again.
 export function listen(path, { event, lost, back }) {
   let source = null;
   let last = 0;

@@ -1,7 +1,7 @@
 // The label with its classes, and the columns with their roles and treatments.
 
 import { field, fill, h, select } from "./elements.js";
-import { number, said, t } from "./texts.js";
+import { number, translate, t } from "./texts.js";
 import { choose, complaintsAt, state } from "./state.js";
 
 const ROLES = ["feature", "id", "left out", "weight"];
@@ -51,7 +51,7 @@ function row(column, i) {
   const complaint = complaintsAt("column", column.name);
   const described = complaint ? `column-${i}-complaint` : null;
   const { choices } = state;
-  const notes = [said(column.treatment), column.n_missing ? t("missing_values", { n: number(column.n_missing), filling: said(column.filling) }) : null].filter(Boolean).join(" · ");
+  const notes = [translate(column.treatment), column.n_missing ? t("missing_values", { n: number(column.n_missing), filling: translate(column.filling) }) : null].filter(Boolean).join(" · ");
   return h("tr", { class: described ? "wrong" : null },
     h("th", { scope: "row" }, column.name),
     h("td", { "data-label": t("column_role") }, roleOf(column, i, described)),
@@ -59,7 +59,7 @@ function row(column, i) {
     h("td", {},
       notes ? h("div", {}, notes) : null,
       column.cells.length ? h("div", { class: "muted small cells" }, t("for_instance", { cells: column.cells.join(" · ") })) : null,
-      column.doubt ? h("div", { class: "doubt" }, t("doubt", { why: said(column.doubt) })) : null,
+      column.doubt ? h("div", { class: "doubt" }, t("doubt", { why: translate(column.doubt) })) : null,
       complaint ? h("div", { class: "complaint", id: `column-${i}-complaint` }, complaint) : null,
       choices.kinds?.[column.name] === "ordinal" ? orderOf(column, i) : null));
 }

@@ -1,4 +1,4 @@
-// Elements of the page. Everything that comes from a table goes through here, and only as text.
+// Elements of the page. Everything from a table becomes an element here, as text only.
 
 export function h(kind, attributes = {}, ...children) {
   const element = document.createElement(kind);
@@ -13,7 +13,7 @@ export function h(kind, attributes = {}, ...children) {
   return element;
 }
 
-// Replace what a place shows; whoever is typing there keeps the focus and the cursor.
+// Replaces the content of a place; a user who is typing there keeps focus and cursor.
 export function fill(place, ...children) {
   const active = document.activeElement;
   const kept = active && active.id && place.contains(active) ? active.id : null;
@@ -43,7 +43,7 @@ export function fresh(prefix) {
   return `${prefix}-${number}`;
 }
 
-// A field with its label and what is wrong with it.
+// A field with its label, help and complaint.
 export function field(label, control, { help = null, complaint = null } = {}) {
   if (!control.id) control.id = fresh("field");
   const notes = [];

@@ -2,18 +2,18 @@
 
 import { ask, listen, post, Refusal } from "./api.js";
 import { announce, field, fill, h, select } from "./elements.js";
-import { number, said, t, translated } from "./texts.js";
+import { number, translate, t, translated } from "./texts.js";
 import { choose, complaintsAt, state, trouble } from "./state.js";
 import { showJobResult, showResult } from "./result.js";
 
-const running = new Map(); // number of a job -> what is known of it while it runs
+const running = new Map(); // number of a job -> its state while it runs
 
 export function forgetJobs() {
   for (const job of running.values()) job.close();
   running.clear();
 }
 
-// Listen to all jobs of the session that have not ended, and show the result of the last fit.
+// Listens to all running jobs of the session and shows the result of the last fit.
 export async function followJobs() {
   for (const job of state.jobs) if (!job.ending) follow(job);
   const fits = state.jobs.filter((job) => job.job === "fit" && job.has_result);
@@ -139,7 +139,7 @@ export function drawProgress(job) {
   const place = document.getElementById(job.kind === "fit" ? "progress" : `progress-${job.kind}`);
   if (!place || place.dataset.job !== job.number) return;
   const seconds = Math.round((Date.now() - job.began) / 1000);
-  const facts = [[t("progress_stage"), stageText(job) + (job.words ? ` – ${said(job.words)}` : "")], [t("progress_time"), t("seconds", { n: number(seconds) })]];
+  const facts = [[t("progress_stage"), stageText(job) + (job.words ? ` – ${translate(job.words)}` : "")], [t("progress_time"), t("seconds", { n: number(seconds) })]];
   if (job.cost !== null) facts.push([t("progress_cost"), number(job.cost)], [t("progress_bound"), number(job.bound)]);
   if (job.off !== null) facts.push([t("progress_off"), number(job.off)]);
   fill(place,

@@ -1,4 +1,4 @@
-// What takes longer than the fit: estimates by domain, and the comparison with rivals.
+// Work that takes longer than the fit: estimates by domain, and the comparison with other methods.
 
 import { ask } from "./api.js";
 import { field, h, select, table } from "./elements.js";

@@ -1,4 +1,4 @@
-// The page: which parts it has, and how they come about.
+// The page and its steps.
 
 import { fill, select } from "./elements.js";
 import { LANGUAGES, load, preferred, t } from "./texts.js";

@@ -1,8 +1,8 @@
-// The result: the tree, what it does to totals and bias, how good it is, and everything that can be asked of it.
+// The result: the tree, its totals and bias, its quality, and further questions about it.
 
 import { ask } from "./api.js";
 import { fill, h, select, table } from "./elements.js";
-import { number, said, share, t } from "./texts.js";
+import { number, translate, share, t } from "./texts.js";
 import { choose, state } from "./state.js";
 import { showLeaf, showPath } from "./rows.js";
 import { estimates, rivals } from "./more.js";
@@ -12,7 +12,7 @@ let resultOf = null;
 let lastKey = null;
 let chosen = 0; // number of the tree that is shown; 0 is the fitted one
 
-// These stay while the rest is drawn anew: somebody reads or types there.
+// These are kept when the rest is redrawn: the user may be reading or typing there.
 const leafPlace = h("div", { id: "leaf", "aria-live": "polite" });
 const pathPlace = h("div", { id: "path", "aria-live": "polite" });
 let question = null;
@@ -26,13 +26,13 @@ function showTree(number) {
 export const shownTree = () => chosen;
 export const shownResult = () => result;
 
-// Ask the server again, because there is more of the result, or another one.
+// Asks the server again, because the result has grown or changed.
 export async function showJobResult() {
   resultOf = null;
   await showResult();
 }
 
-// Words in another language are drawn anew everywhere.
+// Redraws everything after a change of language.
 export async function showResultAnew() {
   question = null;
   fill(leafPlace);
@@ -93,7 +93,7 @@ function chooseFit(fits) {
   }, fits.map((job, i) => [job.number, t("fit_number", { n: i + 1 })]), state.shown));
 }
 
-// How often the tree is expected to be right stands first; it arrives after the tree.
+// The expected accuracy comes first on the page, but arrives after the tree.
 function accuracy() {
   const found = result.assessment;
   if (!found) return h("p", { id: "accuracy", class: "muted" }, t(accuracyMissing()));
@@ -122,7 +122,7 @@ function verdict() {
   return parts.join(" ");
 }
 
-const LEAF_WIDTH = 104; // pixels that a leaf needs beside others
+const LEAF_WIDTH = 104; // width of a leaf in pixels
 
 // A tree that is wider than its place is drawn as an outline, one part below the other: nothing is ever out of sight.
 const arranging = new ResizeObserver((entries) => {
@@ -200,7 +200,7 @@ function totals() {
   const { sample } = result;
   if (!sample.has_total && sample.cells === null) return h("p", { class: "muted" }, t("no_totals"));
   const rows = sample.classes.map((line) => [line.name, ...given(line), number(line.known), number(line.alone), number(line.achieved), number(line.missed)]);
-  return [h("h3", {}, t("totals_met")), h("p", {}, result.has_given_totals ? said(sample.met) : t("totals_assumed")),
+  return [h("h3", {}, t("totals_met")), h("p", {}, result.has_given_totals ? translate(sample.met) : t("totals_assumed")),
     sample.given_of ? h("p", { id: "totals-given" }, t(`given_${sample.given_of.replaceAll(" ", "_")}`)) : null,
     sample.cells ? sample.cells.margins.map(cellTable) : totalsTable([t("class")], rows)];
 }
@@ -235,7 +235,7 @@ function treeShare(line) {
 function certificate() {
   const found = result.certificate;
   return [h("h3", {}, t("certificate")),
-    h("ul", { id: "certificate" }, found.facts.map((fact) => h("li", {}, said(fact)))),
+    h("ul", { id: "certificate" }, found.facts.map((fact) => h("li", {}, translate(fact)))),
     found.paragraphs.map((words) => h("p", {}, words)),
     found.in_p2.length ? h("details", { id: "p2-details" }, h("summary", {}, t("in_p2")), found.in_p2.map((words) => h("p", {}, words))) : null];
 }

@@ -1,8 +1,8 @@
-// Single rows: those of a leaf, and the way of one row through the rules, also with other cells.
+// Single rows: those of a leaf, and the path of one row through the rules, also with edited cells.
 
 import { post } from "./api.js";
 import { fill, h, table } from "./elements.js";
-import { number, said, t } from "./texts.js";
+import { number, translate, t } from "./texts.js";
 import { state } from "./state.js";
 import { shownResult, shownTree } from "./result.js";
 
@@ -16,16 +16,16 @@ export async function showLeaf(part, first) {
   fill(place,
     h("h3", {}, t("leaf_heading", { name: part.class_name, leaf: part.label })),
     h("p", { id: "leaf-conditions" }, part.conditions?.length ? part.conditions.map((condition, i) => [i ? ` ${t("and")} ` : null, h("code", {}, condition)]) : t("all_rows"), ": ", t("leaf_sum", { name: part.class_name, n: number(part.labeled + part.unlabeled) })),
-    part.sentences.map((sentence) => h("p", {}, said(sentence))),
+    part.sentences.map((sentence) => h("p", {}, translate(sentence))),
     found.rows.length ? table(t("leaf_caption"), [t("row"), ...found.columns], found.rows.map((row) => [pick(row), ...row.cells.map((cell) => cell ?? "")]), { id: "leaf-rows" }) : null,
     h("p", {}, t("leaf_shown", { first: number(found.n_rows ? first + 1 : 0), last: number(last), of: number(found.n_rows) }), " ",
       first > 0 ? h("button", { type: "button", id: "leaf-before", onclick: () => showLeaf(part, Math.max(first - 25, 0)) }, t("before")) : null, " ",
       last < found.n_rows ? h("button", { type: "button", id: "leaf-after", onclick: () => showLeaf(part, last) }, t("after")) : null));
 }
 
-export async function showPath(asked, cells = {}) {
+export async function showPath(row, cells = {}) {
   const place = document.getElementById("path");
-  const found = await post(`${here()}/path`, { tree: shownTree(), cells, ...asked });
+  const found = await post(`${here()}/path`, { tree: shownTree(), cells, ...row });
   if (found.complaints) {
     fill(place, h("p", { class: "complaint", role: "alert" }, found.complaints.map((one) => one.message).join(" ")));
     return;

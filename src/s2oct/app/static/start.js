@@ -1,4 +1,4 @@
-// The start: choose or drop a table, or take up an earlier session.
+// The start: choose or drop a table, or reopen an earlier session.
 
 import { ask, Refusal } from "./api.js";
 import { announce, fill, h } from "./elements.js";

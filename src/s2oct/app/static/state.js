@@ -1,10 +1,10 @@
-// What the page works on: one session, the choices of its user, and what the server says of them.
+// The state of the page: one session, the user's choices, and the server's view of them.
 
 import { ask, post, Refusal } from "./api.js";
 
 export const state = { session: null, name: "", choices: {}, view: null, jobs: [], totalsName: null, shown: null };
 
-// What a file chooser offers first; the server looks into a file to see what it is.
+// File types that the chooser offers first; the server detects the format from the content.
 export const TABLE_FILES = ".csv,.tsv,.txt,.tab,.gz,.parquet,.pq,.arrow,.arrows,.feather,.xlsx,.xlsm,.sav,.zsav,.dta,.sas7bdat,.xpt";
 
 const listeners = new Set();
@@ -19,7 +19,7 @@ export function trouble(message) {
   place.hidden = !message;
 }
 
-// Change choices, keep them, and ask the server what they mean; while somebody types, only once he pauses.
+// Changes choices, stores them, and asks the server about them; while the user types, only after a pause.
 export function choose(changes, { soon = false } = {}) {
   Object.assign(state.choices, changes);
   clearTimeout(timer);

@@ -1,4 +1,4 @@
-// The table: what it is called, how its cells are written, and how to correct that.
+// The table: its name, its dialect, and how to correct the dialect.
 
 import { field, fill, h, select } from "./elements.js";
 import { number, t } from "./texts.js";

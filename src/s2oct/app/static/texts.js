@@ -1,14 +1,14 @@
-// The texts of the page, all from one file for each language.
+// The texts of the page, from one file per language.
 
 export const LANGUAGES = [["en", "English"], ["de", "Deutsch"]];
 let texts = {};
 let language = "en";
-let sayings = []; // patterns of English sentences of the program, with their translations
+let sentences = []; // patterns of English sentences, with their translations
 
 const SAID = "said: ";
 
-// A sentence with places {0}, {1}, … as a pattern that finds what stands there; a translation has {said 0} where that is
-// to be translated, too.
+// Turns a sentence with placeholders {0}, {1}, … into a pattern that captures their values. In a translation, {said 0}
+// stands for a value that is translated as well.
 function patternOf(sentence) {
   const escaped = sentence.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
   return new RegExp(`^${escaped.replace(/\{\d\}/g, "(.+?)")}$`);
@@ -17,7 +17,7 @@ function patternOf(sentence) {
 export async function load(wanted) {
   language = LANGUAGES.some(([code]) => code === wanted) ? wanted : "en";
   texts = await (await fetch(`texts/${language}.json`)).json();
-  sayings = Object.entries(texts).filter(([key]) => key.startsWith(SAID)).map(([key, text]) => [patternOf(key.slice(SAID.length)), text]);
+  sentences = Object.entries(texts).filter(([key]) => key.startsWith(SAID)).map(([key, text]) => [patternOf(key.slice(SAID.length)), text]);
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-text]")) element.textContent = t(element.dataset.text);
   return language;
@@ -27,7 +27,7 @@ export function preferred() {
   return localStorage.getItem("s2oct-language") ?? (navigator.language || "en").slice(0, 2);
 }
 
-// A text with its places filled in; where n is 1 there may be a text of its own.
+// Fills in the placeholders of a text; if n is 1, a singular form may exist.
 export function t(key, values = {}) {
   const text = (String(values.n) === "1" ? texts[`${key}_one`] : undefined) ?? texts[key];
   if (text === undefined) {
@@ -37,20 +37,20 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => (values[name] ?? ""));
 }
 
-// A text that the program gives in English; the file of another language has its own.
+// Returns a text that the program provides in English, or its translation.
 export function translated(key, english) {
   return texts[key] ?? english;
 }
 
-// What the program says in English; sentences that the file of a language knows are translated, one by one.
-export function said(text) {
-  return text.split(/(?<=\.) (?=[A-Z0-9“])/).map(saidOne).join(" ");
+// Translates text that the program writes in English, one sentence at a time, as far as the language has translations.
+export function translate(text) {
+  return text.split(/(?<=\.) (?=[A-Z0-9“])/).map(translateSentence).join(" ");
 }
 
-function saidOne(sentence) {
-  for (const [pattern, translation] of sayings) {
+function translateSentence(sentence) {
+  for (const [pattern, translation] of sentences) {
     const found = sentence.match(pattern);
-    if (found) return translation.replace(/\{(said )?(\d)\}/g, (_, isSaid, place) => (isSaid ? saidOne : String)(found[Number(place) + 1]));
+    if (found) return translation.replace(/\{(said )?(\d)\}/g, (_, isSaid, place) => (isSaid ? translateSentence : String)(found[Number(place) + 1]));
   }
   return sentence;
 }

@@ -1,4 +1,4 @@
-// Totals: none, so that they are estimated, class by class, typed by domain into a grid, or in a file.
+// Totals: estimated, by class, typed by domain into a grid, or in a file.
 
 import { ask } from "./api.js";
 import { bounds, checkSum } from "./amounts.js";
@@ -57,7 +57,7 @@ function wholeOf(given, texts, sizes) {
   return isShares(given, texts) ? 1 : sizes[given.of_all ? "all" : "unlabeled"];
 }
 
-// One line under a row of totals; it changes while one types.
+// A line below a row of totals, updated while the user types.
 function sumLine(id) {
   return h("span", { id, class: "sum small", "aria-live": "polite" });
 }
@@ -77,7 +77,7 @@ function writeSum(place, check, given, texts) {
 
 const isWrong = (text) => (bounds(text) === undefined ? "true" : null);
 
-// A text that is no total is marked at once.
+// Text that is not a total is marked immediately.
 function mark(input) {
   if (isWrong(input.value)) input.setAttribute("aria-invalid", "true");
   else input.removeAttribute("aria-invalid");
