@@ -11,7 +11,6 @@ from urllib.parse import quote, urlsplit
 from s2oct.app.desk import Desk
 from s2oct.app.jobs import Workforce
 from s2oct.app.server import Guard, make_app
-from s2oct.app.store import SessionStore
 
 PORT = 8765
 
@@ -38,7 +37,7 @@ class Asked:
     """The application behind its guard, for one folder of sessions."""
 
     def __init__(self, folder: Any) -> None:
-        self.desk = Desk(SessionStore(folder), NoSpares())
+        self.desk = Desk(folder, NoSpares())
         self.guard = Guard(make_app(self.desk), PORT)
 
     def raw(self, method: str, path: str, body: Any = b"", headers: dict[str, str] | None = None) -> Answer:

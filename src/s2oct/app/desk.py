@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from s2oct.app.choices import TYPED_TOTALS, UPLOADED, Complaints, Malformed, read_choices
+from s2oct.app.choices import GRID, TYPED_TOTALS, UPLOADED, Complaints, Malformed, read_choices, read_json, write_grid
 from s2oct.app.jobs import END, StoredJob, Workforce
-from s2oct.app.journey import get_ready_for_rows, look, read_table, row_path, rows_of_leaf, totals_file
-from s2oct.app.store import SessionStore, StoredSession
+from s2oct.app.store import SESSION_ID, UPLOADED_WITHIN, StoredSession
+from s2oct.app.views import import_for_rows, look, read_table, row_path, rows_of_leaf
 from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.tables.source import Source
 from s2oct.wording import brief
@@ -35,25 +36,50 @@ class Busy(S2OCTError, RuntimeError):
 
 @dataclass
 class Desk:
-    """Sessions and their worker processes."""
+    """The sessions in one folder, readable only by its user, and the processes of their jobs."""
 
-    store: SessionStore
+    folder: Path
     workforce: Workforce = field(default_factory=Workforce)
     _starting: threading.Lock = field(default_factory=threading.Lock)
 
-    def list(self) -> list[dict[str, Any]]:
-        """Return all sessions, the newest first."""
-        return [self._line(session) for session in self.store.all()]
+    def __post_init__(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise InvalidProblem(f"Cannot use the folder {str(self.folder)!r}: {error.strerror}.") from error
 
-    def _line(self, session: StoredSession) -> dict[str, Any]:
-        state = session.state
-        return {
-            "id": session.id,
-            "name": state["name"],
-            "created": state["created"],
-            "n_jobs": len(session.jobs),
-            "is_running": any(self.is_running(StoredJob(folder)) for folder in session.jobs),
-        }
+    def sessions(self) -> list[StoredSession]:
+        """Return the sessions with a table, the newest first."""
+        found = [StoredSession(path) for path in self.folder.iterdir() if SESSION_ID.fullmatch(path.name)]
+        whole = [session for session in found if session.is_whole]
+        return sorted(whole, key=lambda session: float(session.state["created"]), reverse=True)
+
+    def session(self, id: str) -> StoredSession:
+        """Return the session with an id; KeyError if there is none."""
+        session = StoredSession(self.folder / id)
+        if not SESSION_ID.fullmatch(id) or not session.is_whole:
+            raise KeyError(id)
+        return session
+
+    def sweep(self) -> None:
+        """Delete the remains of unfinished uploads, except recent ones, which another server may be receiving."""
+        for path in self.folder.iterdir():
+            is_old = time.time() - path.stat().st_mtime > UPLOADED_WITHIN
+            if SESSION_ID.fullmatch(path.name) and is_old and not (path / "session.json").exists():
+                shutil.rmtree(path, ignore_errors=True)
+
+    def list(self) -> list[dict[str, Any]]:
+        """Return a line for each session, the newest first."""
+        return [
+            {
+                "id": session.id,
+                "name": session.state["name"],
+                "created": session.state["created"],
+                "n_jobs": len(session.jobs),
+                "is_running": any(map(self.is_running, session.jobs)),
+            }
+            for session in self.sessions()
+        ]
 
     def is_running(self, job: StoredJob) -> bool:
         """Whether a job is still running."""
@@ -62,23 +88,25 @@ class Desk:
     def open(self, session: StoredSession) -> dict[str, Any]:
         """Return the state that the page needs to show a session."""
         state = session.state
-        jobs = []
-        for folder in session.jobs:
-            job = StoredJob(folder)
+        for job in session.jobs:
             self.workforce.notice_death(job)
-            jobs.append({"number": folder.name, **self.job_state(job)})
-        return {"id": session.id, "name": state["name"], "choices": state["choices"], "jobs": jobs} | {
-            "totals_name": (state.get("totals") or {}).get("name")
+        return {
+            "id": session.id,
+            "name": state["name"],
+            "choices": state["choices"],
+            "jobs": [self.job_state(job) for job in session.jobs],
+            "totals_name": session.totals and session.totals[1],
         }
 
     def job_state(self, job: StoredJob) -> dict[str, Any]:
-        """Return the order, ending and downloads of a job."""
+        """Return the number, order, ending and downloads of a job."""
         order, events = job.order, job.events
         ending = next((event for event in events if event["kind"] == END), None)
         if ending is not None:
             self.workforce.prepare()  # for the next one
         trees = [event["rules"] for event in events if event["kind"] == "tree"]
         return {
+            "number": job.number,
             "job": order["job"],
             "of": order.get("of"),
             "by": order.get("by"),
@@ -109,37 +137,34 @@ class Desk:
             return {"complaints": view["complaints"]}
         return self._start(session, {"job": "fit", "choices": given})
 
-    def start_more(self, session: StoredSession, of: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
+    def start_more(self, session: StoredSession, of: StoredJob, request: dict[str, Any]) -> dict[str, Any]:
         """Start estimates or a comparison for an earlier fit."""
-        kind, by = asked.get("job"), asked.get("by") or []
-        if kind not in ("estimates", "rivals"):
-            raise Malformed(f"Expected estimates or rivals, got {kind!r}.")
-        replicates = asked.get("replicates", 200)
-        if isinstance(replicates, bool) or not isinstance(replicates, int) or not 2 <= replicates <= MOST_REPLICATES:
-            raise Malformed(f"Expected a number of replicates from 2 to {MOST_REPLICATES}, got {replicates!r}.")
-        if not isinstance(by, list) or not all(isinstance(name, str) for name in by):
-            raise Malformed(f"Expected columns of domains, got {by!r}.")
-        order = {"job": kind, "of": of.folder.name, "by": by, "replicates": replicates, "confidence": 0.95}
-        return self._start(session, of.order | order, of)
+        wanted = read_json({"replicates": 200} | request, {"job": str, "by": [str], "replicates": int}, "a job")
+        if wanted["job"] not in ("estimates", "rivals"):
+            raise Malformed(f"Expected estimates or rivals, got {brief(wanted['job'])}.")
+        if not 2 <= wanted["replicates"] <= MOST_REPLICATES:
+            raise Malformed(
+                f"Expected a number of replicates from 2 to {MOST_REPLICATES}, got {brief(wanted['replicates'])}."
+            )
+        return self._start(session, of.order | wanted | {"of": of.number, "confidence": 0.95}, of)
 
     def _start(self, session: StoredSession, order: dict[str, Any], of: StoredJob | None = None) -> dict[str, Any]:
         """Start a job, with the totals of an earlier fit or those of the session."""
         with self._starting:
-            jobs = [StoredJob(folder) for session in self.store.all() for folder in session.jobs]
-            if sum(map(self.is_running, jobs)) >= MOST_JOBS:
+            running = [job for session in self.sessions() for job in session.jobs if self.is_running(job)]
+            if len(running) >= MOST_JOBS:
                 raise Busy(f"{MOST_JOBS} jobs are running, the most at a time: wait until one has ended, or stop one.")
-            choices = read_choices(order["choices"])
-            named = (session.state.get("totals") or {}).get("name") if choices.totals.form == UPLOADED else None
-            job = StoredJob(session.new_job({"totals_name": named or TYPED_TOTALS} | order))
-            if of is None:
-                totals = totals_file(session, choices, job.folder)
-                file = None if totals is None else totals.path
-            else:
-                file = next(of.folder.glob("totals.*"), None)
+            totals = read_choices(order["choices"]).totals
+            file, name = (session.totals if totals.form == UPLOADED else None) or (None, TYPED_TOTALS)
+            job = session.new_job({"totals_name": name} | order)
+            if of is not None:
+                file = of.totals_file
+            elif totals.form == GRID:
+                write_grid(totals, job.folder / "totals.csv")
             if file is not None:
                 shutil.copyfile(file, job.folder / f"totals{''.join(file.suffixes)}")
             self.workforce.start(job)
-            return {"number": job.folder.name, **self.job_state(job)}
+            return self.job_state(job)
 
     def stop(self, job: StoredJob) -> None:
         """Request a job to stop and keep its best tree."""
@@ -148,53 +173,46 @@ class Desk:
     def result(self, job: StoredJob) -> dict[str, Any]:
         """Return the result of a job, with simpler trees and assessment if available."""
         self.workforce.prepare()
-        get_ready_for_rows()
+        import_for_rows()
         later: dict[str, Any] = {"trees": [], "assessment": None}
+        return dict(job.read("result")) | {
+            name: job.read(name) if (job.folder / f"{name}.json").exists() else missing
+            for name, missing in later.items()
+        }
 
-        def read(name: str) -> Any:
-            file = job.folder / f"{name}.json"
-            return json.loads(file.read_text(encoding="utf-8")) if file.exists() else later[name]
-
-        found = json.loads((job.folder / "result.json").read_text(encoding="utf-8"))
-        return dict(found) | {name: read(name) for name in later}
-
-    def leaf_rows(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
+    def leaf_rows(self, session: StoredSession, job: StoredJob, request: dict[str, Any]) -> dict[str, Any]:
         """Return rows of a leaf."""
-        leaves = asked.get("leaves") or []
-        if not isinstance(leaves, list):
-            raise Malformed(f"Expected a list of leaves, got {brief(leaves)}.")
-        tree, first, *leaves = map(_number, [asked.get("tree", 0), asked.get("first", 0), *leaves])
+        wanted = read_json(request, {"leaves": [int], "tree": int, "first": int}, "rows of a leaf")
+        tree, first, *leaves = map(_checked_number, [wanted["tree"], wanted["first"], *wanted["leaves"]])
         _, rows = self._table(session, job)
         return rows_of_leaf(rows, job.folder, tree, leaves, first)
 
-    def row_path(self, session: StoredSession, job: StoredJob, asked: dict[str, Any]) -> dict[str, Any]:
+    def row_path(self, session: StoredSession, job: StoredJob, request: dict[str, Any]) -> dict[str, Any]:
         """Return the path of a row, or a complaint about the request."""
-        tree, cells = _number(asked.get("tree", 0)), asked.get("cells") or {}
-        if not isinstance(cells, dict) or not all(isinstance(text, str) for text in cells.values()):
-            raise Malformed(f"Expected texts of cells by column, got {brief(cells)}.")
+        wanted = read_json(request, {"tree": int, "cells": {str: str}}, "a row")
+        tree = _checked_number(wanted["tree"])
         try:
             source, _ = self._table(session, job)
-            return row_path(source, job.folder, tree, asked)
+            return row_path(source, job.folder, tree, request | wanted)
         except InvalidProblem as error:
             return _only_complaint("row", error)
 
     def delete(self, session: StoredSession) -> None:
         """End all jobs of a session and delete it."""
-        for folder in session.jobs:
-            job = StoredJob(folder)
+        for job in session.jobs:
             if self.is_running(job):
                 self.workforce.kill(job)
-        self.store.delete(session.id)
+        shutil.rmtree(session.folder)
 
     def _table(self, session: StoredSession, job: StoredJob) -> tuple[Source, Any]:
         choices = read_choices(job.order["choices"])
-        return read_table(session.table, choices.dialect, choices.sheet)
+        return read_table(session, choices.dialect, choices.sheet)
 
 
-def _number(given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < _LARGEST_NUMBER:
-        raise Malformed(f"Expected the number of a tree, leaf or row, got {brief(given)}.")
-    return given
+def _checked_number(number: int) -> int:
+    if not 0 <= number < _LARGEST_NUMBER:
+        raise Malformed(f"Expected the number of a tree, leaf or row, got {brief(number)}.")
+    return number
 
 
 def _only_complaint(field: str, error: InvalidProblem) -> dict[str, Any]:

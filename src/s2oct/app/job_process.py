@@ -6,31 +6,21 @@ It imports all packages, waits for the folder of its job, runs the job, and ends
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import sys
 import threading
 import time
 import traceback
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from s2oct.app.choices import (
-    GRID,
-    UPLOADED,
-    PageChoices,
-    command_line,
-    in_terms_of_the_page,
-    read_choices,
-    worded,
-)
+from s2oct.app.choices import command_line, error_text, read_choices, with_page_remedies
 from s2oct.app.jobs import DONE, END, FAILED, READING, STOPPED, StoredJob
-from s2oct.app.store import StoredSession, UserFile
+from s2oct.app.store import StoredSession, page_source
 from s2oct.errors import AssessmentStopped, S2OCTError
 from s2oct.estimates.assessment import Assessment
 from s2oct.estimators import S2OCTClassifier
@@ -48,6 +38,7 @@ from s2oct.output.report.page import write_table_report
 from s2oct.output.report.sample import CAVEATS, describe_sample
 from s2oct.output.report.trees import describe_leaves
 from s2oct.p2.proof import INTERRUPTED, Moment
+from s2oct.stopping import Stop
 from s2oct.tables.partly_labeled import domain_of_rows, margin_name
 from s2oct.tables.target import write_table
 from s2oct.trees.features import columns_of
@@ -61,28 +52,6 @@ EVENTS_A_SECOND, LOOKS_A_SECOND = 4, 20
 """Maximum number of events that a fit writes per second, and number of checks for a request to stop."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Ordered:
-    """A job with its session, its order, the user's choices, and the request to stop."""
-
-    session: StoredSession
-    job: StoredJob
-    order: Mapping[str, Any]
-    choices: PageChoices
-    stop: threading.Event
-
-    def encoded(self) -> EncodedTable:
-        """Read and encode the table of the session, with the totals by domain at the time of the order."""
-        self.job.log("stage", stage=READING)
-        file = next(self.job.folder.glob("totals.*"), None) if self.choices.totals.form in (GRID, UPLOADED) else None
-        totals = None if file is None else UserFile(file, self.order["totals_name"])
-        return encode_table(self.choices.request(self.session.table, totals))
-
-    def write(self, name: str, view: Any) -> None:
-        """Write a view for the page."""
-        write_whole(self.job.folder / f"{name}.json", json.dumps(view))
-
-
 def main() -> None:
     """Wait for the folder of a job and run the job."""
     folder = sys.stdin.readline().strip()
@@ -94,13 +63,10 @@ def do_job(job: StoredJob) -> None:
     """Run a job and end its log with the outcome."""
     job.write_process()
     warnings.simplefilter("ignore")  # the notices of a fit are part of its result
-    session = StoredSession(job.folder.parents[1])
     try:
-        order = job.order
-        ordered = Ordered(session, job, order, read_choices(order["choices"]), _watch(job.stop_file))
-        WORK[order["job"]](ordered)
+        WORK[job.order["job"]](job, _watch(job.stop_file).is_set)
     except (S2OCTError, OSError, MemoryError) as error:
-        job.log(END, how=FAILED, message=worded(error))
+        job.log(END, how=FAILED, message=error_text(error))
     except Exception:
         (job.folder / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         job.log(END, how=FAILED, message="The fit ended with an error of the program.")
@@ -121,25 +87,35 @@ def _watch(file: Path) -> threading.Event:
     return is_there
 
 
-def run_fit(ordered: Ordered) -> None:
+def run_fit(job: StoredJob, stop: Stop) -> None:
     """Fit the tree, show it at once, then write the slower results."""
-    job, folder = ordered.job, ordered.job.folder
-    encoded = ordered.encoded()
+    folder, order = job.folder, job.order
+    encoded = read_and_encode(job)
     with FitReporter(job, encoded) as reporter:
-        fitted = fit_encoded(encoded, stop=ordered.stop.is_set, listener=reporter)
+        fitted = fit_encoded(encoded, stop=stop, listener=reporter)
     rows = read_fit(fitted.classifier, fitted.encoded.features, fitted.encoded.known)
-    command = command_line(ordered.session, ordered.choices, ordered.order)
+    name = fitted.table.source.name
+    command = command_line(name, read_choices(order["choices"]), order["totals_name"])
     model = fitted_model(fitted)
     write_whole(folder / "model.json", model_to_json(model))
-    ordered.write("result", {"command": command, "tree": tree_view(rows, 0, folder), **result_view(fitted, rows)})
+    job.write("result", {"command": command, "tree": tree_view(rows, 0, folder), **result_view(fitted, rows)})
     job.log("result")
     write_exports(fitted, model, folder)
     job.log("prepared", what="exports")
-    assessed = assess_trees(fitted.classifier, rows, ordered)
+    assessed = assess_trees(fitted.classifier, rows, job, stop)
     job.log("stage", stage="writing the report")
-    name = ordered.session.name
     write_table_report(fitted, folder / "report.html", command=command, data_name=name, assess=assessed)
     job.log("prepared", what="report")
+
+
+def read_and_encode(job: StoredJob) -> EncodedTable:
+    """Read and encode the table of the session, with the totals by domain at the time of the order."""
+    job.log("stage", stage=READING)
+    order, file = job.order, job.totals_file
+    choices = read_choices(order["choices"])
+    table = StoredSession(job.folder.parents[1]).table(choices.dialect, choices.sheet)
+    totals = None if file is None else page_source(file, order["totals_name"], choices.totals.file_dialect)
+    return encode_table(choices.request(table, totals))
 
 
 class FitReporter:
@@ -215,19 +191,17 @@ def tree_view(rows: FittedRows, number: int, folder: Path) -> dict[str, Any]:
     return {"number": number, "rules": rules, "root": part(root)}
 
 
+STEP_FIELDS = ("n_terms", "n_splits", "agreement", "accuracy", "accuracy_se", "rows_off", "term_price")
+"""What the page shows of each tree between the simplest and the richest."""
+
+
 def path_view(path: SimplicityPath, rows: FittedRows, folder: Path) -> list[dict[str, Any]]:
     """Return the trees from the simplest to the richest, including the fitted one with number 0."""
     return [
         tree_view(replace(rows, tree=step.tree), 0 if step is path.fitted else number, folder)
+        | {name: _plain(getattr(step, name)) for name in STEP_FIELDS}
         | {
-            "n_terms": step.n_terms,
-            "n_splits": step.n_splits,
-            "agreement": _plain(step.agreement),
-            "accuracy": _plain(step.accuracy),
-            "accuracy_se": _plain(step.accuracy_se),
             "is_recommended": step is path.recommended,
-            "rows_off": step.rows_off,
-            "term_price": step.term_price,
             "is_fitted": step is path.fitted,
         }
         for number, step in enumerate(path.with_fitted, 1)
@@ -252,7 +226,7 @@ def result_view(fitted: FittedTable, rows: FittedRows) -> dict[str, Any]:
             "n_against_guide": certificate.n_against_guide,
             "depth": depth,
         },
-        "notes": [in_terms_of_the_page(note) for note in fitted.notes],
+        "notes": [with_page_remedies(note) for note in fitted.notes],
         "has_given_totals": bool(known.stated.tables) and not known.stated.is_default,
         "columns": [dataclasses.asdict(use) | {"remedies": []} for use in fitted.encoded.uses],
         "stability_note": clf.stability_note_,
@@ -274,12 +248,11 @@ def write_exports(fitted: FittedTable, model: Model, folder: Path) -> None:
     write_whole(folder / "tree.svg", svg_file(display.figure_))
 
 
-def assess_trees(clf: S2OCTClassifier, rows: FittedRows, ordered: Ordered) -> bool:
+def assess_trees(clf: S2OCTClassifier, rows: FittedRows, job: StoredJob, stop: Stop) -> bool:
     """Show simpler trees, then the expected accuracy of each tree; return whether it was completed."""
-    job, stop = ordered.job, ordered.stop.is_set
 
     def show_trees(path: SimplicityPath) -> None:
-        ordered.write("trees", path_view(path, rows, job.folder))
+        job.write("trees", path_view(path, rows, job.folder))
         job.log("prepared", what="trees")
 
     if clf.has_simplicity_path and not stop():
@@ -290,7 +263,7 @@ def assess_trees(clf: S2OCTClassifier, rows: FittedRows, ordered: Ordered) -> bo
     job.log("stage", stage="assessing")
     try:
         found = clf.assess(stop=stop, progress=lambda done, of: job.log("folds", done=done, of=of))
-        ordered.write("assessment", assessment_view(found))
+        job.write("assessment", assessment_view(found))
         job.log("prepared", what="assessment")
         if clf.has_simplicity_path:
             job.log("stage", stage="assessing simpler trees")
@@ -311,7 +284,7 @@ def assessment_view(found: Assessment) -> dict[str, Any]:
         "n_labels": found.n_labels,
         "n_folds": found.n_folds,
         **{name: _plain(getattr(found, name)) for name in ("agreed", "agreed_accuracy", "agreed_accuracy_se")},
-        "cautions": [in_terms_of_the_page(caution) for caution in found.new_cautions],
+        "cautions": [with_page_remedies(caution) for caution in found.new_cautions],
         "classes": [
             {"name": str(line.label), "n_labels": line.n_labels, "share": line.share}
             | {name: _plain(getattr(line, name)) for name in by_class}
@@ -320,12 +293,12 @@ def assessment_view(found: Assessment) -> dict[str, Any]:
     }
 
 
-def run_estimates(ordered: Ordered) -> None:
+def run_estimates(job: StoredJob, stop: Stop) -> None:
     """Repeat the fit, estimate the number of rows of each class by domain, and write the table."""
-    job, folder, order = ordered.job, ordered.job.folder, ordered.order
-    encoded = ordered.encoded()
+    folder, order = job.folder, job.order
+    encoded = read_and_encode(job)
     job.log("stage", stage="fitting again")
-    fitted = fit_encoded(encoded, stop=ordered.stop.is_set)
+    fitted = fit_encoded(encoded, stop=stop)
     by, table = tuple(order["by"]), fitted.table
     table.source.require(by, "domain")
     domains = {margin_name(by): domain_of_rows(table.cells, by, table.source.dialect)} if by else None
@@ -346,7 +319,7 @@ def run_estimates(ordered: Ordered) -> None:
         "notes": [*found.notes, *CAVEATS],
         "by": margin_name(by),
     }
-    ordered.write("result", view)
+    job.write("result", view)
     job.log("result")
 
 
@@ -358,17 +331,16 @@ def _plain(value: object) -> object:
     return None if math.isnan(number) else number
 
 
-def run_rivals(ordered: Ordered) -> None:
+def run_rivals(job: StoredJob, stop: Stop) -> None:
     """Compare the tree with its rivals by cross-validation over the labeled rows."""
-    job = ordered.job
-    encoded = ordered.encoded()
+    encoded = read_and_encode(job)
     comparison = compare_encoded(encoded, announce=lambda words: job.log("stage", stage="comparing", words=words))
     view = {
         "scores": [dataclasses.asdict(score) for score in comparison.scores],
         "findings": list(comparison.findings()),
-        "notes": [in_terms_of_the_page(note) for note in comparison.notes],
+        "notes": [with_page_remedies(note) for note in comparison.notes],
     }
-    ordered.write("result", view)
+    job.write("result", view)
     job.log("result")
 
 

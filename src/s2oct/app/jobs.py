@@ -49,9 +49,14 @@ class StoredJob:
     folder: Path
 
     @property
+    def number(self) -> str:
+        """The number of the job in its session."""
+        return self.folder.name
+
+    @property
     def order(self) -> dict[str, Any]:
         """The order of the job."""
-        return dict(json.loads((self.folder / "order.json").read_text(encoding="utf-8")))
+        return dict(self.read("order"))
 
     @property
     def stop_file(self) -> Path:
@@ -71,6 +76,19 @@ class StoredJob:
                 file.seek(-1, 2)
                 line = line if file.read(1) == b"\n" else b"\n" + line
             file.write(line)
+
+    def write(self, name: str, view: Any) -> None:
+        """Write a result for the page."""
+        write_whole(self.folder / f"{name}.json", json.dumps(view))
+
+    def read(self, name: str) -> Any:
+        """Read a result."""
+        return json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+
+    @property
+    def totals_file(self) -> Path | None:
+        """The file of totals by domain at the time of the order, if there is one."""
+        return next(self.folder.glob("totals.*"), None)
 
     def events_after(self, number: int) -> list[tuple[int, dict[str, Any]]]:
         """Return the events after the one with this number, each with its number, starting at 1."""
@@ -121,13 +139,13 @@ class StoredJob:
     def write_process(self) -> None:
         """Record the id of the current process; called by the process of the job."""
         me = psutil.Process()
-        write_whole(self.folder / "process.json", json.dumps({"pid": me.pid, "created": me.create_time()}))
+        self.write("process", {"pid": me.pid, "created": me.create_time()})
 
     @property
     def process(self) -> psutil.Process | None:
         """The process, if it is running; a later process with the same id does not count."""
         try:
-            written = json.loads((self.folder / "process.json").read_text(encoding="utf-8"))
+            written = self.read("process")
             found = psutil.Process(int(written["pid"]))
             is_same = abs(found.create_time() - float(written["created"])) < 1.0
             return found if is_same and found.status() != psutil.STATUS_ZOMBIE else None

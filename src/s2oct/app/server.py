@@ -9,6 +9,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from s2oct.app.choices import Malformed
 from s2oct.app.desk import FILES, Busy, Desk
 from s2oct.app.jobs import StoredJob
-from s2oct.app.store import LIMIT, SessionStore, StoredSession, copy_table, receive_table, receive_totals
+from s2oct.app.store import LIMIT, StoredSession, copy_table, receive_table, receive_totals
 from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.tables.formats import TooLarge
 
@@ -56,8 +57,23 @@ MOST_JSON = 2**22
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "json": "application/json"}
 """Media types of the page's files, by suffix."""
 
-STATUSES: Mapping[type[Exception], int] = {Malformed: 400, TooLarge: 413, Busy: 429}
-"""HTTP status of some refusals; the others are 422."""
+STATUSES: Mapping[type[Exception], int] = {
+    Malformed: 400,
+    TooLarge: 413,
+    Busy: 429,
+    S2OCTError: 422,
+    ClientDisconnect: 422,
+    KeyError: 404,
+    FileNotFoundError: 404,
+    Exception: 500,
+}
+"""HTTP status of each error; the first that fits counts."""
+
+MESSAGES = {
+    404: "There is no such thing here; perhaps it was deleted.",
+    500: "The program ended with an error of its own.",
+}
+"""Messages of errors that have none for users, by status."""
 
 DOWNLOAD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 """Policy for files that a browser may show: no scripts, and no access to this server."""
@@ -79,13 +95,24 @@ def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str],
     announce : callable
         Called with the address of the page once the server listens.
     """
-    desk = Desk(SessionStore(folder))
-    desk.store.sweep()
-    first = None if table is None else copy_table(desk.store, table)
+    desk = Desk(folder)
+    desk.sweep()
+    first = None if table is None else copy_table(folder, table)
     with _listening(port) as listener:
         guard = Guard(make_app(desk), listener.getsockname()[1])
-        server = _Announcing(guard, guard.address + ("" if first is None else f"#{first.id}"), announce)
-        server.run(sockets=[listener])
+        # From here on, requests wait until the server answers them.
+        announce(guard.address + ("" if first is None else f"#{first.id}"))
+        config = uvicorn.Config(
+            guard,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=1,  # event streams last as long as a page is open
+            server_header=False,
+            date_header=False,
+            ws="none",
+            h11_max_incomplete_event_size=2**16,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 @dataclass(frozen=True)
@@ -124,9 +151,9 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                said = {name for name, _ in message["headers"]}
+                present = {name for name, _ in message["headers"]}
                 added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in said)]
+                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in present)]
             await send(message)
 
         refusal = self.refusal({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
@@ -156,14 +183,7 @@ class Guard:
 
 def make_app(desk: Desk) -> Starlette:
     """Make the application; the guard around it controls access."""
-    handlers: dict[Any, Any] = {
-        KeyError: _not_there,
-        FileNotFoundError: _not_there,
-        S2OCTError: _refused,
-        ClientDisconnect: _refused,
-        HTTPException: _as_json,
-        Exception: _broken,
-    }
+    handlers: dict[Any, Any] = dict.fromkeys((HTTPException, *STATUSES), _error)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -178,37 +198,37 @@ def make_app(desk: Desk) -> Starlette:
 def _routes() -> list[Route]:
     session, job = "/api/sessions/{session}", "/api/sessions/{session}/jobs/{job}"
     return [
-        Route("/", _page),
-        Route("/static/{name}", _static),
-        Route("/texts/{name}", _texts),
+        Route("/", partial(_page_file, folder="static")),
+        Route("/static/{name}", partial(_page_file, folder="static")),
+        Route("/texts/{name}", partial(_page_file, folder="texts")),
         Route("/api/sessions", _answer(Desk.list)),
         Route("/api/sessions", _upload, methods=["PUT"]),
         Route(session, _answer(Desk.open, _session)),
         Route(session, _answer(Desk.delete, _session), methods=["DELETE"]),
         Route(f"{session}/totals", _totals, methods=["PUT"]),
-        Route(f"{session}/look", _answer(Desk.look, _session, asks=True), methods=["POST"]),
-        Route(f"{session}/fits", _answer(Desk.start_fit, _session, asks=True), methods=["POST"]),
+        Route(f"{session}/look", _answer(Desk.look, _session, has_json=True), methods=["POST"]),
+        Route(f"{session}/fits", _answer(Desk.start_fit, _session, has_json=True), methods=["POST"]),
         Route(job, _answer(Desk.job_state, _job)),
-        Route(f"{job}/more", _answer(Desk.start_more, _session, _job, asks=True), methods=["POST"]),
+        Route(f"{job}/more", _answer(Desk.start_more, _session, _job, has_json=True), methods=["POST"]),
         Route(f"{job}/result", _answer(Desk.result, _job)),
-        Route(f"{job}/rows", _answer(Desk.leaf_rows, _session, _job, asks=True), methods=["POST"]),
-        Route(f"{job}/path", _answer(Desk.row_path, _session, _job, asks=True), methods=["POST"]),
+        Route(f"{job}/rows", _answer(Desk.leaf_rows, _session, _job, has_json=True), methods=["POST"]),
+        Route(f"{job}/path", _answer(Desk.row_path, _session, _job, has_json=True), methods=["POST"]),
         Route(f"{job}/stop", _answer(Desk.stop, _job), methods=["POST"]),
         Route(f"{job}/events", _events),
         Route(f"{job}/files/{{name}}", _download),
     ]
 
 
-def _answer(work: Callable[..., Any], *parts: Callable[[Request], Any], asks: bool = False) -> Endpoint:
-    """Make an endpoint that calls the desk with parts of the request and, if it ``asks``, with its JSON.
+def _answer(work: Callable[..., Any], *parts: Callable[[Request], Any], has_json: bool = False) -> Endpoint:
+    """Make an endpoint that calls the desk with parts of the request and, if it ``has_json``, with that.
 
     The desk runs in a thread, so that pages do not wait for each other.
     """
 
     async def endpoint(request: Request) -> Response:
         arguments = [part(request) for part in parts]
-        if asks:
-            arguments.append(await _question(request))
+        if has_json:
+            arguments.append(await _read_request(request))
         return JSONResponse(await run_in_threadpool(work, _desk(request), *arguments))
 
     return endpoint
@@ -220,33 +240,29 @@ def _desk(request: Request) -> Desk:
 
 
 def _session(request: Request) -> StoredSession:
-    return _desk(request).store.get(request.path_params["session"])
+    return _desk(request).session(request.path_params["session"])
 
 
 def _job(request: Request) -> StoredJob:
-    return StoredJob(_session(request).job(request.path_params["job"]))
+    return _session(request).job(request.path_params["job"])
 
 
-async def _page(request: Request) -> Response:
-    return _own_file("static", "page.html")
-
-
-async def _static(request: Request) -> Response:
-    """Return a style or script of the page; the shared style is in another package."""
-    name = request.path_params["name"]
-    return _own_file("static", name) if name != "base.css" else _own_file("templates", name, "s2oct.output")
-
-
-async def _texts(request: Request) -> Response:
-    """Return the texts of the page in one language."""
-    return _own_file("texts", request.path_params["name"])
+async def _page_file(request: Request, folder: str) -> Response:
+    """Return a file of the page; names are looked up among existing files and never joined to a path."""
+    name, package = request.path_params.get("name", "page.html"), "s2oct.app"
+    if name == "base.css":  # the style shared with reports
+        folder, package = "templates", "s2oct.output"
+    found = {entry.name: entry for entry in files(package).joinpath(folder).iterdir()}
+    kind = KINDS.get(name.rpartition(".")[2])
+    if name not in found or kind is None:
+        raise KeyError(name)
+    return Response(found[name].read_bytes(), media_type=kind)
 
 
 async def _upload(request: Request) -> Response:
     """Make a session from an uploaded table."""
     _refuse_length(request)
-    store, name = _desk(request).store, request.query_params.get("name", "")
-    session = await receive_table(store, name, request.stream())
+    session = await receive_table(_desk(request).folder, request.query_params.get("name", ""), request.stream())
     return JSONResponse(await run_in_threadpool(_desk(request).open, session))
 
 
@@ -276,29 +292,20 @@ async def _download(request: Request) -> Response:
     return FileResponse(file, filename=name, media_type="application/octet-stream", headers=headers)
 
 
-def _own_file(folder: str, name: str, package: str = "s2oct.app") -> Response:
-    """Return a file of the package; names are looked up among existing files and never joined to a path."""
-    found = {entry.name: entry for entry in files(package).joinpath(folder).iterdir()}
-    kind = KINDS.get(name.rpartition(".")[2])
-    if name not in found or kind is None:
-        raise KeyError(name)
-    return Response(found[name].read_bytes(), media_type=kind)
-
-
 def _refuse_length(request: Request) -> None:
     """Refuse an upload whose declared length is too large, before it is sent."""
-    said = request.headers.get("content-length", "")
-    if said.isascii() and said.isdigit() and int(said) > LIMIT.n_bytes:
-        raise TooLarge(f"Expected a file of at most {LIMIT.n_bytes:,} bytes, got {int(said):,}.")
+    declared = request.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared) > LIMIT.n_bytes:
+        raise TooLarge(f"Expected a file of at most {LIMIT.n_bytes:,} bytes, got {int(declared):,}.")
 
 
-async def _question(request: Request) -> Any:
-    """Return the JSON of a request."""
+async def _read_request(request: Request) -> Any:
+    """Return the JSON of a request, a mapping of names to values."""
     content = b""
     async for part in request.stream():
         content += part
         if len(content) > MOST_JSON:
-            raise TooLarge(f"Expected a question of at most {MOST_JSON:,} bytes, got more.")
+            raise TooLarge(f"Expected JSON of at most {MOST_JSON:,} bytes, got more.")
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -308,46 +315,12 @@ async def _question(request: Request) -> Any:
     return found
 
 
-def _not_there(request: Request, error: Exception) -> Response:
-    return JSONResponse({"message": "There is no such thing here; perhaps it was deleted."}, 404)
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
-    return JSONResponse({"message": str(error)}, status)
-
-
-def _as_json(request: Request, error: HTTPException) -> Response:
-    return JSONResponse({"message": error.detail}, error.status_code)
-
-
-def _broken(request: Request, error: Exception) -> Response:
-    return JSONResponse({"message": "The program ended with an error of its own."}, 500)
-
-
-class _Announcing(uvicorn.Server):
-    """A server that announces its address as soon as it responds."""
-
-    def __init__(self, guard: Guard, address: str, announce: Callable[[str], None]) -> None:
-        # Event streams last as long as a page is open; they must not delay the end of the server.
-        super().__init__(
-            uvicorn.Config(
-                guard,
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=1,
-                server_header=False,
-                date_header=False,
-                ws="none",
-                h11_max_incomplete_event_size=2**16,
-            )
-        )
-        self._address, self._say = address, announce
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start and announce the address."""
-        await super().startup(sockets)
-        self._say(self._address)
+def _error(request: Request, error: Exception) -> Response:
+    """Answer a request that failed."""
+    if isinstance(error, HTTPException):
+        return JSONResponse({"message": error.detail}, error.status_code)
+    status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+    return JSONResponse({"message": MESSAGES.get(status, str(error))}, status)
 
 
 def _listening(port: int) -> socket.socket:
@@ -355,8 +328,9 @@ def _listening(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOSTS[0], port))
+        listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
-        reason = getattr(error, "strerror", None) or "it is no port"
-        raise InvalidProblem(f"Expected a free port, got {port}: {reason}.") from error
+        reason = getattr(error, "strerror", None) or "it is not a port"
+        raise InvalidProblem(f"Cannot use port {port}: {reason}.") from error
     return listener

@@ -13,13 +13,15 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from s2oct.app.jobs import StoredJob
 from s2oct.errors import InvalidProblem
 from s2oct.files import write_whole
 from s2oct.tables import formats
@@ -42,11 +44,11 @@ from s2oct.tables.source import Source
 Source(Path(sys.argv[1]), limit=LIMIT).whole()
 """
 
-_ID = re.compile(r"[0-9a-f]{24}")
+SESSION_ID = re.compile(r"[0-9a-f]{24}")
 _JOB = re.compile(r"\d{1,6}")
 _LONGEST_NAME = 120
 """Maximum number of characters shown of a file's name."""
-_UPLOADED_WITHIN = 24 * 3600.0
+UPLOADED_WITHIN = 24 * 3600.0
 """Seconds after which an unfinished upload is abandoned."""
 
 
@@ -72,13 +74,6 @@ def suffix_of(name: str) -> str:
     """Return the suffix under which a file with this name is stored."""
     lower = name.lower()
     return next((suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if lower.endswith(suffix)), ".csv")
-
-
-class UserFile(NamedTuple):
-    """A file in a folder of the page, with the user's name for it."""
-
-    path: Path
-    called: str
 
 
 @dataclass(frozen=True)
@@ -108,7 +103,7 @@ class StoredSession:
         """Whether its state is readable and its table exists."""
         try:
             float(self.state["created"])
-            return self.table.path.is_file()
+            return (self.folder / str(self.state["table"])).is_file()
         except (KeyError, TypeError, ValueError):
             return False
 
@@ -116,38 +111,32 @@ class StoredSession:
         """Store changed entries of the state."""
         write_whole(self.folder / "session.json", json.dumps(self.state | changes))
 
-    @property
-    def name(self) -> str:
-        """The name of the user's file."""
-        return str(self.state["name"])
+    def table(self, dialect: Dialect, sheet: str | None = None) -> Source:
+        """Return the table."""
+        state = self.state
+        return page_source(self.folder / str(state["table"]), str(state["name"]), dialect, sheet)
 
     @property
-    def table(self) -> UserFile:
-        """The table."""
-        return UserFile(self.folder / str(self.state["table"]), self.name)
+    def totals(self) -> tuple[Path, str] | None:
+        """The uploaded file of totals and the user's name for it, if there is one."""
+        uploaded = self.state.get("totals")
+        return None if uploaded is None else (self.folder / str(uploaded["file"]), str(uploaded["name"]))
 
     @property
-    def totals(self) -> UserFile | None:
-        """The uploaded file of totals, if there is one."""
-        kept = self.state.get("totals")
-        return None if kept is None else UserFile(self.folder / str(kept["file"]), str(kept["name"]))
-
-    @property
-    def jobs(self) -> list[Path]:
-        """Folders of the jobs, in starting order."""
+    def jobs(self) -> list[StoredJob]:
+        """The jobs, in starting order."""
         folder = self.folder / "jobs"
         found = [path for path in folder.iterdir() if _JOB.fullmatch(path.name)] if folder.is_dir() else []
         ordered = [path for path in found if (path / "order.json").is_file()]
-        return sorted(ordered, key=lambda path: int(path.name))
+        return [StoredJob(path) for path in sorted(ordered, key=lambda path: int(path.name))]
 
-    def job(self, number: str) -> Path:
-        """Return the folder of a job."""
-        found = {path.name: path for path in self.jobs}
-        return found[number]
+    def job(self, number: str) -> StoredJob:
+        """Return a job."""
+        return {job.number: job for job in self.jobs}[number]
 
-    def new_job(self, order: Mapping[str, Any]) -> Path:
+    def new_job(self, order: Mapping[str, Any]) -> StoredJob:
         """Make the folder of another job; two pages may do so simultaneously."""
-        number = int(self.jobs[-1].name) + 1 if self.jobs else 1
+        number = int(self.jobs[-1].number) + 1 if self.jobs else 1
         (self.folder / "jobs").mkdir(exist_ok=True)
         while True:
             folder = self.folder / "jobs" / str(number)
@@ -157,76 +146,49 @@ class StoredSession:
                 number += 1
                 continue
             write_whole(folder / "order.json", json.dumps(order))
-            return folder
+            return StoredJob(folder)
 
 
-@dataclass(frozen=True)
-class SessionStore:
-    """All sessions, in one folder readable only by its user."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise InvalidProblem(
-                f"Expected a folder for sessions, got {str(self.folder)!r}: {error.strerror}."
-            ) from error
-
-    def all(self) -> list[StoredSession]:
-        """Return sessions with a table, the newest first."""
-        found = [StoredSession(path) for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
-        whole = [session for session in found if session.is_whole]
-        return sorted(whole, key=lambda session: float(session.state["created"]), reverse=True)
-
-    def get(self, id: str) -> StoredSession:
-        """Return the session with an id; KeyError if there is none."""
-        session = StoredSession(self.folder / id)
-        if not _ID.fullmatch(id) or not session.is_whole:
-            raise KeyError(id)
-        return session
-
-    def sweep(self) -> None:
-        """Delete the remains of unfinished uploads, except recent ones, which another server may be receiving."""
-        for path in self.folder.iterdir():
-            is_old = time.time() - path.stat().st_mtime > _UPLOADED_WITHIN
-            if _ID.fullmatch(path.name) and is_old and not (path / "session.json").exists():
-                shutil.rmtree(path, ignore_errors=True)
-
-    def place(self) -> Path:
-        """Make the folder of a new session, which becomes a session when adopted."""
-        folder = self.folder / secrets.token_hex(12)
-        folder.mkdir(mode=0o700)
-        return folder
-
-    def adopt(self, folder: Path, name: str) -> StoredSession:
-        """Turn a folder with a table into a session; ``name`` is the name of the user's file."""
-        state = {"name": shown_name(name), "created": time.time(), "table": f"table{suffix_of(name)}", "choices": {}}
-        write_whole(folder / "session.json", json.dumps(state))
-        return StoredSession(folder)
-
-    def delete(self, id: str) -> None:
-        """Delete a session and everything in it."""
-        shutil.rmtree(self.get(id).folder)
+def page_source(file: Path, name: str, dialect: Dialect | None = None, sheet: str | None = None) -> Source:
+    """Return a table of a session, with the page's size limit and the user's name for it."""
+    return Source(file, dialect or Dialect(), limit=LIMIT, sheet=sheet, called=name)
 
 
-def page_source(file: UserFile, dialect: Dialect, sheet: str | None = None) -> Source:
-    """Return a table of a session, with the page's size limit."""
-    return Source(file.path, dialect, limit=LIMIT, sheet=sheet, called=file.called)
-
-
-async def receive_table(store: SessionStore, name: str, parts: AsyncIterator[bytes]) -> StoredSession:
-    """Write an uploaded table to a new session."""
-    folder = store.place()
+@contextmanager
+def _new_folder(store: Path) -> Iterator[Path]:
+    """Make the folder of a new session, and delete it if the block fails."""
+    folder = store / secrets.token_hex(12)
+    folder.mkdir(mode=0o700)
     try:
-        file = folder / f"table{suffix_of(name)}"
-        await _write(file, parts)
-        await run_in_threadpool(refuse_upload, file, name)
-        return store.adopt(folder, name)
+        yield folder
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+async def receive_table(store: Path, name: str, parts: AsyncIterator[bytes]) -> StoredSession:
+    """Write an uploaded table to a new session in the folder of all sessions."""
+    with _new_folder(store) as folder:
+        file = folder / f"table{suffix_of(name)}"
+        await _write(file, parts)
+        await run_in_threadpool(refuse_upload, file, name)
+        return _adopt(file, name)
+
+
+def copy_table(store: Path, table: Path) -> StoredSession:
+    """Copy a local table to a new session in the folder of all sessions."""
+    with _new_folder(store) as folder:
+        file = folder / f"table{suffix_of(table.name)}"
+        shutil.copyfile(table, file)
+        refuse_upload(file, table.name)
+        return _adopt(file, table.name)
+
+
+def _adopt(table: Path, name: str) -> StoredSession:
+    """Turn a folder with a table into a session; ``name`` is the name of the user's file."""
+    state = {"name": shown_name(name), "created": time.time(), "table": table.name, "choices": {}}
+    write_whole(table.parent / "session.json", json.dumps(state))
+    return StoredSession(table.parent)
 
 
 async def receive_totals(session: StoredSession, name: str, parts: AsyncIterator[bytes]) -> None:
@@ -240,19 +202,6 @@ async def receive_totals(session: StoredSession, name: str, parts: AsyncIterator
     finally:
         draft.unlink(missing_ok=True)
     session.save(totals={"file": file.name, "name": shown_name(name)})
-
-
-def copy_table(store: SessionStore, table: Path) -> StoredSession:
-    """Make a session from a local file."""
-    folder = store.place()
-    try:
-        file = folder / f"table{suffix_of(table.name)}"
-        shutil.copyfile(table, file)
-        refuse_upload(file, table.name)
-        return store.adopt(folder, table.name)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 async def _write(file: Path, parts: AsyncIterator[bytes]) -> None:
@@ -272,7 +221,7 @@ def refuse_upload(file: Path, name: str) -> None:
     """
     if file.stat().st_size == 0:
         return
-    source = Source(file, limit=LIMIT, called=shown_name(name))
+    source = page_source(file, shown_name(name))
     if source.format in FOREIGN:
         _refuse_what_breaks_its_reader(source)
     try:

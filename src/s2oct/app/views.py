@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from s2oct.app.choices import GRID, TYPED_TOTALS, UPLOADED, Complaints, PageChoices, write_grid
-from s2oct.app.store import StoredSession, UserFile, page_source
+from s2oct.app.choices import GRID, TYPED_TOTALS, UPLOADED, Complaints, PageChoices, read_option, write_grid
+from s2oct.app.store import StoredSession, page_source
 from s2oct.errors import InvalidProblem
 from s2oct.parameters import FIELDS
 from s2oct.tables.columns import DOMAIN, FEATURE, ColumnUse, encode_row, read_label_cells, read_texts
@@ -39,18 +39,18 @@ _SAMPLE = 1000
 _reading = threading.Lock()
 
 
-def read_table(file: UserFile, dialect: Dialect, sheet: str | None = None) -> tuple[Source, Any]:
-    """Read a table with all its cells, cached while its user works on it; tables of sessions do not change.
+def read_table(session: StoredSession, dialect: Dialect, sheet: str | None = None) -> tuple[Source, Any]:
+    """Read the table of a session with all its cells, cached while its user works on it, because it does not change.
 
     One table is read at a time: a second request for a large table waits for the first.
     """
     with _reading:
-        return _read_once(file, dialect, sheet)
+        return _read_once(session, dialect, sheet)
 
 
 @lru_cache(maxsize=3)
-def _read_once(file: UserFile, dialect: Dialect, sheet: str | None) -> tuple[Source, Any]:
-    source = page_source(file, dialect, sheet)
+def _read_once(session: StoredSession, dialect: Dialect, sheet: str | None) -> tuple[Source, Any]:
+    source = session.table(dialect, sheet)
     return source, source.whole()
 
 
@@ -66,20 +66,25 @@ def look(session: StoredSession, choices: PageChoices) -> dict[str, Any]:
     view: dict[str, Any] = {"complaints": complaints.found, "parameters": _parameters(), "columns": [], "classes": []}
     cells = None
     with complaints.at("table"):
-        source, cells = read_table(session.table, choices.dialect, choices.sheet)
-        view |= _dialect_view(source) | {"n_rows": cells.num_rows}
+        source, cells = read_table(session, choices.dialect, choices.sheet)
+        view["n_rows"] = cells.num_rows
+    with complaints.at("table"):
+        view |= _dialect_view(source if cells is not None else session.table(choices.dialect, choices.sheet))
     if cells is None:
-        with complaints.at("table"):
-            view |= _dialect_view(page_source(session.table, choices.dialect, choices.sheet))
         return view
     if choices.label is None:
         view["suggested_label"] = _likely_label(source, cells)
     table = _partly_labeled(source, cells, choices, complaints)
     if table is not None:
         view["columns"] = _columns(table, choices, complaints)
-        view |= _label_view(table) | {"domains": _domains(table, choices, complaints)}
+        view |= _label_view(table) | {"domains": []}
+        by = choices.totals.by
+        if by and set(by) <= set(source.columns):
+            with complaints.at("totals"):
+                domains = sorted(_sizes(table, by).items())[: MOST_DOMAINS + 1]
+                view["domains"] = [{"domain": list(domain), **sizes} for domain, sizes in domains]
         with complaints.at("column"):
-            view["sizes"] = _sizes(table)
+            view["sizes"] = _sizes(table)[()]
     if choices.label is None:
         complaints.found.append({"field": "label", "message": "", "column": None})
     elif table is not None:
@@ -100,17 +105,6 @@ def _parameters() -> list[dict[str, Any]]:
         }
         for name, parameter in FIELDS.items()
     ]
-
-
-def totals_file(session: StoredSession, choices: PageChoices, folder: Path) -> UserFile | None:
-    """Return the file of totals by domain, as uploaded, or as typed and written to a folder."""
-    if choices.totals.form == UPLOADED:
-        return session.totals
-    if choices.totals.form != GRID:
-        return None
-    file = folder / TYPED_TOTALS
-    write_grid(choices.totals, file)
-    return UserFile(file, "typed totals")
 
 
 def _dialect_view(source: Source) -> dict[str, Any]:
@@ -212,39 +206,26 @@ def _label_view(table: PartlyLabeledTable) -> dict[str, Any]:
     }
 
 
-def _sizes(table: PartlyLabeledTable) -> dict[str, float]:
-    """Return the number or weight of all rows and of the unlabeled rows."""
+def _sizes(table: PartlyLabeledTable, by: Sequence[str] = ()) -> dict[tuple[str, ...], dict[str, float]]:
+    """Return the number or weight of all rows and of the unlabeled rows, in each domain of the columns ``by``."""
+    columns = [domain_of_rows(table.cells, [name], table.source.dialect).tolist() for name in by]
     weights = [1.0] * table.n_rows if table.weights is None else table.weights.tolist()
-    free = sum(weight for weight, label in zip(weights, table.labels, strict=True) if label is None)
-    return {"all": sum(weights), "unlabeled": free}
-
-
-def _domains(table: PartlyLabeledTable, choices: PageChoices, complaints: Complaints) -> list[dict[str, Any]]:
-    """Return the domains of the chosen columns, with the number or weight of all and of unlabeled rows."""
-    by = choices.totals.by
-    if not by or any(name not in table.cells.column_names for name in by):
-        return []
-    found: dict[tuple[str, ...], list[float]] = {}
-    with complaints.at("totals"):
-        columns = [domain_of_rows(table.cells, [name], table.source.dialect).tolist() for name in by]
-        weights = [1.0] * table.n_rows if table.weights is None else table.weights.tolist()
-        for label, weight, *parts in zip(table.labels, weights, *columns, strict=True):
-            if any(part is None for part in parts):
-                continue
-            sums = found.setdefault(tuple(map(str, parts)), [0.0, 0.0])
-            sums[0] += weight
-            sums[1] += weight if label is None else 0.0
-    listed = sorted(found.items())[: MOST_DOMAINS + 1]
-    return [{"domain": list(domain), "all": sums[0], "unlabeled": sums[1]} for domain, sums in listed]
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for label, weight, *domain in zip(table.labels, weights, *columns, strict=True):
+        if None not in domain:
+            sizes = found.setdefault(tuple(domain), {"all": 0.0, "unlabeled": 0.0})
+            sizes["all"] += weight
+            sizes["unlabeled"] += weight if label is None else 0.0
+    return found
 
 
 def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledTable, complaints: Complaints) -> None:
     """Record the errors that a fit would raise, except those already recorded for columns."""
     with complaints.at("label"):
         table.refuse_too_many_classes()
-    for name in choices.options:
+    for name, text in choices.options.items():
         with complaints.at(f"option:{name}"):
-            replace(choices, options={name: choices.options[name]}).parameters()
+            read_option(name, text)
     if not any(complaint["field"].startswith("option:") for complaint in complaints.found):
         # Each one is valid alone, and this is the only one that can contradict another.
         with complaints.at("option:min_rows_per_leaf"):
@@ -255,11 +236,21 @@ def _try_all(session: StoredSession, choices: PageChoices, table: PartlyLabeledT
     if any(complaint["field"] != "table" for complaint in complaints.found):
         return
     with complaints.at("totals"):
-        file = totals_file(session, choices, session.folder)
-        encode_read(choices.request(session.table, file), table)
+        encode_read(choices.request(table.source, _totals_source(session, choices)), table)
 
 
-def get_ready_for_rows() -> None:
+def _totals_source(session: StoredSession, choices: PageChoices) -> Source | None:
+    """Return the file of totals by domain: the uploaded one, or one with the typed totals."""
+    if choices.totals.form == GRID:
+        file = session.folder / TYPED_TOTALS
+        write_grid(choices.totals, file)
+        return page_source(file, "typed totals", choices.totals.file_dialect)
+    if choices.totals.form == UPLOADED and session.totals is not None:
+        return page_source(*session.totals)
+    return None
+
+
+def import_for_rows() -> None:
     """Import the packages for reading a model in the background, so that the first row does not wait for them."""
     threading.Thread(target=import_module, args=("s2oct.output.model_files.file",), daemon=True).start()
 
@@ -282,7 +273,7 @@ def rows_of_leaf(table: Any, job: Path, tree: int, leaves: Sequence[int], first:
     }
 
 
-def row_path(source: Source, job: Path, tree: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+def row_path(source: Source, job: Path, tree: int, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the path of a row through the rules of a tree.
 
     Parameters
@@ -293,7 +284,7 @@ def row_path(source: Source, job: Path, tree: int, asked: Mapping[str, Any]) -> 
         The folder of the fit.
     tree : int
         Number of the tree.
-    asked : mapping
+    request : mapping
         ``row``, the number of the row, or ``id``, its value in the id column; and ``cells`` that replace its own.
     """
     from s2oct.trees.explanation import explain_row
@@ -301,27 +292,27 @@ def row_path(source: Source, job: Path, tree: int, asked: Mapping[str, Any]) -> 
     model = _model(job / "model.json")
     encoding, ids = model.encoding, model.origin.ids
     columns = list(dict.fromkeys([*encoding.names, *ids]))
-    if asked.get("id"):
+    if request.get("id"):
         if not ids:
             raise InvalidProblem("Expected the number of a row, got an id for a table without an id column.")
-        number, found = row_by_id(source, columns, ids[0], str(asked["id"]))
+        number, found = row_by_id(source, columns, ids[0], str(request["id"]))
     else:
-        number = _row_number(asked.get("row"))
+        number = _row_number(request.get("row"))
         found = row_by_number(source, columns, number)
     own = {name: cell_text(found, name) for name in encoding.names}
-    typed = {name: text for name, text in dict(asked.get("cells") or {}).items() if name in own and text != own[name]}
+    typed = {name: text for name, text in dict(request.get("cells") or {}).items() if name in own and text != own[name]}
     cells = {name: pa.array([str(typed[name])]) if name in typed else found[name] for name in columns}
     values, texts = encode_row(pa.table(cells), encoding, source.dialect, number)
     shown = _tree(job, tree)
-    said = explain_row(shown, values, encoding.described, model.classes, texts)
+    explanation = explain_row(shown, values, encoding.described, model.classes, texts)
     return {
         "row": number,
         "cells": own | typed,
         "changed": sorted(typed),
-        "steps": [dataclasses.asdict(step) for step in said.steps],
-        "predicted": str(said.predicted),
+        "steps": [dataclasses.asdict(step) for step in explanation.steps],
+        "predicted": str(explanation.predicted),
         "leaf": int(shown.apply(values[None, :])[0]),
-        "text": str(said),
+        "text": str(explanation),
     }
 
 
