@@ -103,8 +103,8 @@ def test_the_folder_may_come_from_the_environment(tmp_path, monkeypatch, capsys)
         (["--method", "magic"], ("method", "octh")),
         (["--design", "stratified"], ("design", "biased", "simple")),
         (["--labeled-share", "1.5"], (0, 1, "1.5")),
-        (["--time-limit", "0"], (0, "--time-limit")),
-        (["--memory", "-1"], ("--memory", 0, -1)),
+        (["--time-limit", "0"], ("--time-limit", "0.0")),
+        (["--memory", "-1"], ("--memory", 0, "-1.0")),
         (["--solver", "cplex"], ("solver",)),
     ],
 )

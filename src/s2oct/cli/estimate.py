@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -18,15 +19,15 @@ from s2oct.arrays import FloatArray, ObjectArray
 from s2oct.cli.messages import print_warning, say
 from s2oct.cli.options import (
     DataOptions,
-    GivenTotals,
     KeepFormulas,
     ModelPath,
     TableToWrite,
+    TotalOptions,
     check_model,
     split_names,
     takes_groups,
 )
-from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
+from s2oct.cli.outputs import Outputs, check_writable, name_of, redirect_messages, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE
@@ -34,7 +35,7 @@ from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.partly_labeled import Roles, domain_of_rows, margin_name, replicate_weights_of_rows
 from s2oct.tables.source import Source
-from s2oct.tables.target import check_table_name, write_batches
+from s2oct.tables.target import check_table_name
 from s2oct.wording import listed, plural
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again, remembered_totals
 
@@ -45,37 +46,47 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplicateOptions:
-    """Number and kind of replicates, and the folder that stores them."""
+class EstimationOptions:
+    """The estimation method, the sampling of labels, and the replicates with their folder."""
 
     panel: ClassVar[str] = "Replicates"
 
-    replicates: Annotated[
-        int | None,
-        typer.Option(
-            min=2, help="Number of replicates of the fit, 200 by default; each takes about as long as the fit."
-        ),
-    ] = None
-    replicate_weights: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Columns with the replicate weights of the survey, one for each replicate; * matches any text. "
-            "Without them, each replicate draws the labeled rows again."
-        ),
-    ] = None
-    replicate_scale: Annotated[
-        float | None,
-        typer.Option(
-            help="Factor that turns the sum of squared differences over replicate weights into a variance. By default "
-            "1 / R for R columns; (R - 1) / R for the jackknife."
-        ),
-    ] = None
-    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals, between 0 and 1.")] = 0.95
-    jobs: Annotated[int, typer.Option(help="Replicates to run at a time; -1 for all cores.")] = 1
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="Folder that keeps every replicate: an interrupted command can be continued from there."),
-    ] = None
+    method: str = typer.Option(
+        "auto",
+        rich_help_panel="Method",
+        help="replicates: fit the tree again and replicate that fit. difference: use the tree of the model and fit "
+        "at most ten times, also for millions of rows. auto: replicates up to 100,000 rows.",
+    )
+    design_weight: str | None = typer.Option(
+        None,
+        rich_help_panel="Method",
+        help="Column with the number of rows that each labeled row of a probability sample represents. Without "
+        "--total, totals are then estimated, too.",
+    )
+    held_out: bool = typer.Option(
+        False,
+        "--held-out",
+        rich_help_panel="Method",
+        help="No label of this table was used to fit the model: nothing is fitted again.",
+    )
+    replicates: int | None = typer.Option(
+        None, min=2, help="Number of replicates of the fit, 200 by default; each takes about as long as the fit."
+    )
+    replicate_weights: list[str] | None = typer.Option(
+        None,
+        help="Columns with the replicate weights of the survey, one for each replicate; * matches any text. "
+        "Without them, each replicate draws the labeled rows again.",
+    )
+    replicate_scale: float | None = typer.Option(
+        None,
+        help="Factor that turns the sum of squared differences over replicate weights into a variance. By default "
+        "1 / R for R columns; (R - 1) / R for the jackknife.",
+    )
+    confidence: float = typer.Option(0.95, help="Confidence level of the intervals, between 0 and 1.")
+    jobs: int = typer.Option(1, help="Replicates to run at a time; -1 for all cores.")
+    folder: Path | None = typer.Option(
+        None, help="Folder that keeps every replicate: an interrupted command can be continued from there."
+    )
 
     def check(self) -> None:
         """Refuse numbers out of range."""
@@ -87,33 +98,7 @@ class ReplicateOptions:
         if self.jobs == 0:
             raise InvalidProblem("Expected --jobs to be a number of replicates at a time, or -1 for all cores, got 0.")
 
-
-@dataclass(frozen=True, kw_only=True)
-class EstimationOptions:
-    """The estimation method, and the sampling of labels."""
-
-    panel: ClassVar[str] = "Method"
-
-    method: Annotated[
-        str,
-        typer.Option(
-            help="replicates: fit the tree again and replicate that fit. difference: use the tree of the model and fit "
-            "at most ten times, also for millions of rows. auto: replicates up to 100,000 rows."
-        ),
-    ] = "auto"
-    design_weight: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the number of rows that each labeled row of a probability sample represents. Without "
-            "--total, totals are then estimated, too."
-        ),
-    ] = None
-    held_out: Annotated[
-        bool,
-        typer.Option("--held-out", help="No label of this table was used to fit the model: nothing is fitted again."),
-    ] = False
-
-    def chosen(self, source: Source, replicates: ReplicateOptions) -> str:
+    def method_for(self, source: Source) -> str:
         """Return the method for a table; refuse incompatible options."""
         if self.method not in METHODS:
             raise InvalidProblem(f"Expected --method to be one of {', '.join(METHODS)}, got {self.method!r}.")
@@ -130,7 +115,7 @@ class EstimationOptions:
             raise InvalidProblem(
                 f"{listed(of_difference)} cannot go with --method replicates: use --method difference."
             )
-        if method == DIFFERENCE and (replicates.replicates is not None or replicates.replicate_weights):
+        if method == DIFFERENCE and (self.replicates is not None or self.replicate_weights):
             raise InvalidProblem(
                 "The difference estimator has no replicates: leave --replicates and --replicate-weights out, or use "
                 "--method replicates, which is for tables of up to 100,000 rows."
@@ -143,55 +128,63 @@ def estimate(
     model: ModelPath,
     data: DataOptions,
     out: TableToWrite,
-    totals: GivenTotals,
-    how: EstimationOptions,
-    replicates: ReplicateOptions,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column with the domains, for instance a region; several columns with commas form domains together. "
-            "May be repeated; by default the whole table is the only domain."
-        ),
-    ] = None,
+    totals: TotalOptions,
+    options: EstimationOptions,
+    by: list[str] | None = typer.Option(
+        None,
+        help="Column with the domains, for instance a region; several columns with commas form domains together. "
+        "May be repeated; by default the whole table is the only domain.",
+    ),
     keep_formulas: KeepFormulas = False,
 ) -> None:
     """Estimate how many rows of each class the domains of a table have, with standard errors and intervals."""
     check_writable([out], [model, data.data, *totals.paths])
     check_table_name(table_name(out))
     check_model(model)
-    replicates.check()
+    options.check()
     source = data.source()
     divisions = [split_names([entry], source.columns) for entry in by or ()]
     for columns in divisions:
         source.require(columns, "domain")
-    columns_of_weights = split_names(replicates.replicate_weights, source.columns)
+    columns_of_weights = split_names(options.replicate_weights, source.columns)
     source.require(columns_of_weights, "replicate weight")
-    method = how.chosen(source, replicates)
+    method = options.method_for(source)
     read = _read_quietly(model)
-    encoded = _encoded_again(read, data, totals, needs_guide=not how.held_out, remembers=how.design_weight is None)
+    encoded = _read_for_model(
+        read, data, totals, needs_guide=not options.held_out, remembers=options.design_weight is None
+    )
+    from s2oct.workflow.fitted_table import estimates_table
+
     table, dialect = encoded.table, encoded.table.source.dialect
-    domains = {margin_name(columns): domain_of_rows(table.cells, columns, dialect) for columns in divisions}
+    domains = {margin_name(columns): domain_of_rows(table.cells, columns, dialect) for columns in divisions} or None
     if method == DIFFERENCE:
-        found = _by_difference(read, encoded, domains, how, replicates)
+        found = _by_difference(read, encoded, domains, options)
     else:
         weights = replicate_weights_of_rows(table.cells, columns_of_weights, dialect)
-        found = _estimated(_refit_model(read, encoded), domains, replicates, weights)
-    _write(found, encoded, out, keep_formulas=keep_formulas)
+        found = _by_replicates(_refit_model(read, encoded), domains, options, weights)
+
+    with Outputs() as outputs:
+        outputs.write_table(out, [estimates_table(found)], dialect, keep_formulas=keep_formulas)
+    with redirect_messages([out]):
+        say(f"{found}\n")
+        for note in found.notes:
+            say(note)
+        say(f"wrote {name_of(out)}")
 
 
 @takes_groups
 def assess(
     model: ModelPath,
     data: DataOptions,
-    totals: GivenTotals,
-    label: Annotated[str | None, typer.Option(help="Column with the labels; by default that of the fit.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of parts into which the labeled rows are divided.")] = 10,
+    totals: TotalOptions,
+    label: str | None = typer.Option(None, help="Column with the labels; by default that of the fit."),
+    folds: int = typer.Option(10, min=2, help="Number of parts into which the labeled rows are divided."),
 ) -> None:
     """Assess how many unlabeled rows a model classifies correctly, using labels held out of its fit."""
     check_model(model)
     data.source()
     read = _read_quietly(model)
-    clf = _refit_model(read, _encoded_again(read, data, totals, label)).classifier
+    clf = _refit_model(read, _read_for_model(read, data, totals, label)).classifier
     from s2oct.cli.progress import repeat_progress
 
     with repeat_progress(folds, "fold", clf.certificate_.seconds, 1) as progress:
@@ -210,10 +203,10 @@ def _read_quietly(path: Path) -> Model:
         return read_model(path)
 
 
-def _encoded_again(
+def _read_for_model(
     model: Model,
     data: DataOptions,
-    totals: GivenTotals,
+    totals: TotalOptions,
     label: str | None = None,
     *,
     needs_guide: bool = True,
@@ -235,7 +228,7 @@ def _encoded_again(
         raise InvalidProblem(
             "The model does not name a label column: use a model that s2oct fit has written, or Python."
         )
-    given = totals.totals()
+    given = totals.totals(has_model=True)
     known = (
         given
         if totals.are_given or not remembers
@@ -277,89 +270,71 @@ def _refit_model(model: Model, encoded: EncodedTable) -> FittedTable:
 
 
 def _by_difference(
-    model: Model,
-    encoded: EncodedTable,
-    domains: Mapping[str, ObjectArray],
-    how: EstimationOptions,
-    options: ReplicateOptions,
+    model: Model, encoded: EncodedTable, domains: Mapping[str, ObjectArray] | None, options: EstimationOptions
 ) -> Estimates:
     """Estimate with the tree of the model."""
-    from s2oct.cli.progress import repeat_progress
     from s2oct.estimates.difference import N_FOLDS
 
-    table, clf = encoded.table, model.estimator
-    design = None
-    if how.design_weight is not None:
-        columns = replicate_weights_of_rows(table.cells, [how.design_weight], table.source.dialect)
-        design = columns[how.design_weight]
-    n_fits, n_jobs = 0 if how.held_out else N_FOLDS, _at_a_time(options.jobs)
-    with warnings.catch_warnings(), repeat_progress(n_fits, "fit", None, n_jobs) as progress:
+    name, design = options.design_weight, None
+    if name is not None:
+        design = replicate_weights_of_rows(encoded.table.cells, [name], encoded.table.source.dialect)[name]
+    with warnings.catch_warnings(), _running(0 if options.held_out else N_FOLDS, "fit", None, options) as arguments:
         warnings.simplefilter("ignore")
-        return clf.estimate(
-            domains or None,
-            confidence=options.confidence,
+        return model.estimator.estimate(
+            domains,
             method=DIFFERENCE,
             X=encoded.features,
             y=encoded.known,
             design_weight=design,
-            held_out=how.held_out,
-            n_jobs=options.jobs,
-            folder=options.folder,
-            progress=progress,
+            held_out=options.held_out,
+            **arguments,
         )
 
 
-def _estimated(
+def _by_replicates(
     fitted: FittedTable,
-    domains: Mapping[str, ObjectArray],
-    options: ReplicateOptions,
+    domains: Mapping[str, ObjectArray] | None,
+    options: EstimationOptions,
     weights: Mapping[str, FloatArray],
 ) -> Estimates:
-    from s2oct.cli.progress import REPLICATE_SHARE, repeat_progress
+    """Estimate by replicates of the fit."""
     from s2oct.estimates.domains import N_REPLICATES
 
-    done, clf = 0, fitted.classifier
-    n_replicates = len(weights) or options.replicates or N_REPLICATES
-    with repeat_progress(
-        n_replicates, "replicate", clf.certificate_.seconds, _at_a_time(options.jobs), REPLICATE_SHARE
-    ) as show:
+    n_replicates, clf = len(weights) or options.replicates or N_REPLICATES, fitted.classifier
+    with _running(n_replicates, "replicate", clf.certificate_.seconds, options) as arguments:
+        return clf.estimate(
+            domains,
+            options.replicates,
+            replicate_weights=weights or None,
+            replicate_scale=options.replicate_scale,
+            **arguments,
+        )
 
-        def progress(number: int, of: int) -> None:
+
+@contextmanager
+def _running(number: int, what: str, seconds: float | None, options: EstimationOptions) -> Iterator[dict[str, Any]]:
+    """Show the progress of repeated fits, and say after Ctrl-C how many were done.
+
+    Yields the arguments of ``estimate`` that both methods take.
+    """
+    from s2oct.cli.progress import REPLICATE_SHARE, repeat_progress
+
+    done = 0
+    n_at_a_time = options.jobs if options.jobs > 0 else os.cpu_count() or 1
+    with repeat_progress(number, what, seconds, n_at_a_time, REPLICATE_SHARE) as show:
+
+        def progress(finished: int, of: int) -> None:
             nonlocal done
-            done = number
-            show(number, of)
+            done = finished
+            show(finished, of)
 
         try:
-            return clf.estimate(
-                domains or None,
-                options.replicates,
-                options.confidence,
-                replicate_weights=weights or None,
-                replicate_scale=options.replicate_scale,
-                n_jobs=options.jobs,
-                folder=options.folder,
-                progress=progress,
-            )
+            yield {
+                "confidence": options.confidence,
+                "n_jobs": options.jobs,
+                "folder": options.folder,
+                "progress": progress,
+            }
         except KeyboardInterrupt as interrupt:
             kept = "" if options.folder is None else "; the same command continues from there"
-            raise KeyboardInterrupt(f"interrupted after {plural(done, 'replicate')}{kept}") from interrupt
-
-
-def _at_a_time(jobs: int) -> int:
-    return jobs if jobs > 0 else os.cpu_count() or 1
-
-
-def _write(found: Estimates, encoded: EncodedTable, out: Path, *, keep_formulas: bool) -> None:
-    from s2oct.workflow.fitted_table import estimates_table
-
-    def write(draft: Path) -> None:
-        dialect = encoded.table.source.dialect
-        write_batches(draft, table_name(out), [estimates_table(found)], dialect, keep_formulas=keep_formulas)
-
-    with Outputs() as outputs:
-        outputs.write(out, write)
-    with messages_beside([out]):
-        say(f"{found}\n")
-        for note in found.notes:
-            say(note)
-        say(f"wrote {name_of(out)}")
+            raise KeyboardInterrupt(f"interrupted after {plural(done, what)}{kept}") from interrupt

@@ -9,7 +9,7 @@ import shlex
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,18 +17,19 @@ from s2oct.cli.messages import print_note, print_warning, printed_warnings, say
 from s2oct.cli.options import (
     ColumnOptions,
     DataOptions,
+    DomainNames,
     EstimatorOptions,
     LabelName,
     OutputOptions,
     TotalOptions,
     takes_groups,
 )
-from s2oct.cli.outputs import Outputs, UnwrittenFiles, messages_beside, name_of, table_name
+from s2oct.cli.outputs import Outputs, UnwrittenFiles, name_of, redirect_messages
 from s2oct.errors import Message
 from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.columns import FEATURE, ID, ColumnUse
-from s2oct.tables.target import STABILITY, added_name, write_batches
-from s2oct.wording import aligned, amount, count, plural, printable
+from s2oct.tables.target import STABILITY, added_name
+from s2oct.wording import amount, count, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
 
 if TYPE_CHECKING:
@@ -46,12 +47,9 @@ MOST_TOTALS = 12
 LONGEST_NAME = 40
 """Maximum number of characters of a column, domain or class in a list."""
 
-COMPARISON_WIDTH = 120
-"""Minimum terminal width for the comparison; a narrower one would break its words."""
-
 COMPARISON_HEADINGS = (
-    *("method", "accuracy\nas sampled", "MCC\nas sampled", "accuracy\nby known shares", "MCC\nby known shares"),
-    *("features\na split", "terms", "seconds\na fit"),
+    ("", "accuracy", "MCC", "accuracy", "MCC", "features", "", "seconds"),
+    ("method", "as sampled", "as sampled", "by known shares", "by known shares", "a split", "terms", "a fit"),
 )
 
 
@@ -64,20 +62,22 @@ def fit(
     outputs: OutputOptions,
     estimator: EstimatorOptions,
     data: DataOptions,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a Dask scheduler, whose workers read a Parquet file of more than 100,000 rows.",
-            rich_help_panel=EstimatorOptions.panel,
-        ),
-    ] = None,
+    by: DomainNames = None,
+    scheduler: str | None = typer.Option(
+        None,
+        help="Address of a Dask scheduler, whose workers read a Parquet file of more than 100,000 rows.",
+        rich_help_panel=EstimatorOptions.panel,
+    ),
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
     outputs.check([data.data, *totals.paths])
-    request = _request(label, columns, totals, estimator, data)
+    request = _request(label, columns, totals, by, estimator, data)
     if may_be_register(request) and request.source.has_more_rows_than(MOST_WHOLE):
         outputs.refuse_report(MOST_WHOLE)
-        fitted = _fitted_register(request, scheduler)
+        from s2oct.workflow.register_table import cluster_client, encode_register
+
+        with cluster_client(scheduler) as client:
+            fitted = _fitted(encode_register(request, client))
     else:
         fitted = _fitted(encode_table(request))
     import numpy as np
@@ -90,7 +90,7 @@ def fit(
         _write(fitted, model, outputs, shlex.join(["s2oct", *(context.obj or ())]))
     except UnwrittenFiles as error:
         failure, written = error, list(error.written)
-    with messages_beside(written):
+    with redirect_messages(written):
         _print_summary(fitted, written)
     # Last, because the rules would push them off the screen.
     _warn_of_columns(fitted.encoded.uses)
@@ -112,10 +112,11 @@ def compare(
     totals: TotalOptions,
     estimator: EstimatorOptions,
     data: DataOptions,
-    folds: Annotated[int, typer.Option(min=2, help="Number of parts into which the labeled rows are divided.")] = 5,
+    by: DomainNames = None,
+    folds: int = typer.Option(5, min=2, help="Number of parts into which the labeled rows are divided."),
 ) -> None:
     """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
-    encoded = encode_table(_request(label, columns, totals, estimator, data))
+    encoded = encode_table(_request(label, columns, totals, by, estimator, data))
     from rich.console import Console
 
     from s2oct.workflow.comparison import compare_encoded
@@ -128,12 +129,17 @@ def compare(
 
 
 def _request(
-    label: str, columns: ColumnOptions, totals: TotalOptions, estimator: EstimatorOptions, data: DataOptions
+    label: str,
+    columns: ColumnOptions,
+    totals: TotalOptions,
+    by: Sequence[str] | None,
+    estimator: EstimatorOptions,
+    data: DataOptions,
 ) -> FitRequest:
     """Read the options of a fit; refuse invalid ones before the table is opened."""
-    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals()
+    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals(by)
     source = data.source()
-    roles = columns.roles(source, label, totals.margins(source))
+    roles = columns.roles(source, label, totals.margins(by, source))
     return FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
 
 
@@ -145,14 +151,6 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
         # They are printed at the end, once each.
         warnings.simplefilter("ignore")
         return fit_encoded(encoded, listener=listener)
-
-
-def _fitted_register(request: FitRequest, scheduler: str | None) -> FittedTable:
-    """Fit a table that is read in batches, locally or by the workers of a cluster."""
-    from s2oct.workflow.register_table import cluster_client, encode_register
-
-    with cluster_client(scheduler) as client:
-        return _fitted(encode_register(request, client))
 
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
@@ -171,7 +169,8 @@ def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: s
         if options.sql is not None:
             outputs.write(options.sql, query_of(model, options.table, options.dialect) + "\n")
         if options.predictions is not None:
-            outputs.write(options.predictions, lambda draft: _write_predictions(fitted, draft, options))
+            batches, dialect = fitted.completed(), fitted.table.source.dialect
+            outputs.write_table(options.predictions, batches, dialect, keep_formulas=options.keep_formulas)
 
 
 def _assessed(fitted: FittedTable) -> bool:
@@ -200,11 +199,6 @@ def _write_report(fitted: FittedTable, draft: Path, command: str, *, assess: boo
     with printed_warnings():
         name = fitted.table.source.path.name
         write_table_report(fitted, draft, command=command, data_name=name, assess=assess)
-
-
-def _write_predictions(fitted: FittedTable, draft: Path, options: OutputOptions) -> None:
-    name, dialect = table_name(options.predictions or draft), fitted.table.source.dialect
-    write_batches(draft, name, fitted.completed(), dialect, keep_formulas=options.keep_formulas)
 
 
 def _known_totals(fitted: FittedTable) -> str:
@@ -246,7 +240,7 @@ def _print_columns(uses: Sequence[ColumnUse]) -> None:
     plain = [use for use in uses if _is_plain(use)]
     hidden = plain[MOST_PLAIN_COLUMNS:]
     shown = [use for use in uses if use not in hidden]
-    say("\n".join(aligned([("column", "role", "treatment", "missing"), *map(_column_cells, shown)], n_left=4)))
+    _print_aligned([("column", "role", "treatment", "missing"), *map(_column_cells, shown)], n_left=4)
     if hidden:
         print(f"and {plural(len(hidden), 'more column')} of numbers")
 
@@ -282,7 +276,7 @@ def _print_totals(certificate: Certificate, classes: Sequence[Any]) -> None:
     rows += [_total_cells(cell, classes, names_margin=len(margins) > 1) for cell in cells[:MOST_TOTALS]]
     if all(cell.domain == "" for cell in cells):
         rows = [("", *row[1:]) for row in rows]
-    say("\n".join(aligned(rows, n_left=2)))
+    _print_aligned(rows, n_left=2)
     if len(cells) > MOST_TOTALS:
         print(f"and {plural(len(cells) - MOST_TOTALS, 'more total')}; the model file and the report have all of them")
 
@@ -295,15 +289,21 @@ def _total_cells(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> t
     return _short(domain), _short(classes[cell.class_index]), known, amount(cell.assigned, 6), off
 
 
-def _print_comparison(comparison: TableComparison) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _print_aligned(rows: Sequence[Sequence[str]], n_left: int) -> None:
+    """Print a table without empty columns; the first ``n_left`` are left-aligned, the others right-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            text.ljust(width) if place < n_left else text.rjust(width)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            if width
+        ]
+        say("  ".join(cells).rstrip())
 
-    table = Table(box=None, pad_edge=False)
-    for heading in COMPARISON_HEADINGS:
-        table.add_column(heading, justify="left" if heading == "method" else "right")
-    for score in comparison.scores:
-        table.add_row(
+
+def _print_comparison(comparison: TableComparison) -> None:
+    rows = [
+        (
             score.name,
             f"{score.accuracy:.3f}",
             f"{score.mcc:.3f}",
@@ -312,9 +312,9 @@ def _print_comparison(comparison: TableComparison) -> None:
             *("-" if value is None else f"{value:.1f}" for value in (score.features_per_split, score.n_terms)),
             f"{score.seconds:.1f}",
         )
-    console = Console(highlight=False)
-    console.width = max(console.width, COMPARISON_WIDTH)
-    console.print(table)
+        for score in comparison.scores
+    ]
+    _print_aligned([*COMPARISON_HEADINGS, *rows], n_left=1)
     print()
     for sentence in comparison.findings():
         say(sentence)

@@ -12,7 +12,7 @@ import threading
 import webbrowser
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -38,25 +38,22 @@ FREE_LICENCE = 2000
 def doctor(
     columns: ColumnOptions,
     dialect: DialectOptions,
-    data: Annotated[
-        Path | None, typer.Argument(metavar="[DATA]", help="Table to fit later, in any format that fit accepts.")
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column with the labels; required with a table.", rich_help_panel=ColumnOptions.panel),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=MAX_DEPTH,
-            help="Depth of the tree; by default that of the paper's rule.",
-            rich_help_panel=EstimatorOptions.panel,
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float, typer.Option(help="Time limit of the fit in seconds.", rich_help_panel=EstimatorOptions.panel)
-    ] = 60.0,
+    data: Path | None = typer.Argument(
+        None, metavar="[DATA]", help="Table to fit later, in any format that fit accepts."
+    ),
+    label: str | None = typer.Option(
+        None, help="Column with the labels; required with a table.", rich_help_panel=ColumnOptions.panel
+    ),
+    depth: int | None = typer.Option(
+        None,
+        min=1,
+        max=MAX_DEPTH,
+        help="Depth of the tree; by default that of the paper's rule.",
+        rich_help_panel=EstimatorOptions.panel,
+    ),
+    time_limit: float = typer.Option(
+        60.0, help="Time limit of the fit in seconds.", rich_help_panel=EstimatorOptions.panel
+    ),
 ) -> None:
     """Show versions and solvers or, for a table, the size of its model and what to expect of a fit."""
     if data is not None and label is None:
@@ -72,16 +69,12 @@ def doctor(
 
 
 def app(
-    table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", help="Table to begin with; the page can load others.")
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of this machine; 0 for any free port.")] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address of the page without opening a browser.")
-    ] = False,
-    folder: Annotated[
-        Path | None, typer.Option(help="Folder for tables and fits; by default a folder of the user.")
-    ] = None,
+    table: Path | None = typer.Argument(None, metavar="[TABLE]", help="Table to begin with; the page can load others."),
+    port: int = typer.Option(0, min=0, max=65535, help="Port of this machine; 0 for any free port."),
+    no_browser: bool = typer.Option(
+        False, "--no-browser", help="Print the address of the page without opening a browser."
+    ),
+    folder: Path | None = typer.Option(None, help="Folder for tables and fits; by default a folder of the user."),
 ) -> None:
     """Open a page in the browser: load a table, enter what is known, watch the fit, save the results."""
     if table is not None:
@@ -204,7 +197,7 @@ def expectations(size: ModelSize, time_limit: float, memory: float) -> list[str]
             f"Then the model does not fit into the {memory / 2**30:.1f} GiB of memory: the search continues alone."
         )
     else:
-        lines.append("Then a solver works on the model beside the search, to improve the tree or to prove it optimal.")
+        lines.append("Then a solver works on the model during the search, to improve the tree or to prove it optimal.")
     if size.n_continuous + size.n_binary > FREE_LICENCE:
         lines.append(f"It has more than the {FREE_LICENCE} variables of Gurobi's free licence.")
     return lines

@@ -8,17 +8,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from s2oct.cli.messages import print_warning, say, with_options
 from s2oct.cli.options import (
     DataOptions,
+    DomainNames,
     IdNames,
     KeepFormulas,
     LabelName,
-    Margins,
     ModelPath,
     SqlDialectName,
     SqlTable,
@@ -28,14 +28,14 @@ from s2oct.cli.options import (
     split_names,
     takes_groups,
 )
-from s2oct.cli.outputs import Outputs, check_writable, messages_beside, name_of, table_name
+from s2oct.cli.outputs import Outputs, check_writable, name_of, redirect_messages, table_name
 from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import sql_dialect
 from s2oct.tables.columns import encode_row, encode_rows
 from s2oct.tables.encoding import Unseen
-from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
+from s2oct.tables.partly_labeled import Roles, read_partly_labeled
 from s2oct.tables.source import cell_text, row_by_id, row_by_number
-from s2oct.tables.target import check_table_name, write_batches
+from s2oct.tables.target import check_table_name
 from s2oct.tables.totals import TableTotals
 from s2oct.wording import amount, plural, printable
 from s2oct.workflow.encoded_table import remembered_totals
@@ -43,7 +43,6 @@ from s2oct.workflow.encoded_table import remembered_totals
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Certificate
     from s2oct.output.model_files.model import Model
-    from s2oct.problem.problem import Problem
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
 
@@ -59,13 +58,11 @@ def predict(
     data: DataOptions,
     out: TableToWrite,
     id: IdNames = None,
-    only_ids: Annotated[
-        bool, typer.Option("--only-ids", help="Write only the id columns and the predictions.")
-    ] = False,
+    only_ids: bool = typer.Option(False, "--only-ids", help="Write only the id columns and the predictions."),
     keep_formulas: KeepFormulas = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse categories and missing values that did not occur in the fit.")
-    ] = False,
+    strict: bool = typer.Option(
+        False, "--strict", help="Refuse categories and missing values that did not occur in the fit."
+    ),
 ) -> None:
     """Predict the rows of a table and write them with their classes and leaves."""
     check_writable([out], [model, data.data])
@@ -82,19 +79,20 @@ def predict(
     source.require(ids, "id")
     n_rows, unseen = 0, Unseen()
 
-    def write(draft: Path) -> None:
+    def batches() -> Iterator[Any]:
         nonlocal n_rows
         kept = ids if only_ids else source.columns
-        batches = predicted_batches(read.estimator, read.origin.label, source, kept, unseen)
-        n_rows = write_batches(draft, table_name(out), batches, source.dialect, keep_formulas=keep_formulas)
+        for batch in predicted_batches(read.estimator, read.origin.label, source, kept, unseen):
+            n_rows += batch.num_rows
+            yield batch
         if strict:
             unseen.refuse(encoding.columns)
 
     with Outputs() as outputs:
-        outputs.write(out, write)
+        outputs.write_table(out, batches(), source.dialect, keep_formulas=keep_formulas)
     if unseen:
         print_warning(unseen.sentence(encoding.columns))
-    with messages_beside([out]):
+    with redirect_messages([out]):
         say(f"{plural(n_rows, 'row')} predicted; wrote {name_of(out)}")
 
 
@@ -102,10 +100,8 @@ def predict(
 def explain(
     model: ModelPath,
     data: DataOptions,
-    row: Annotated[
-        int | None, typer.Option(min=1, help="Row number; the first row after the column names is 1.")
-    ] = None,
-    id: Annotated[str | None, typer.Option(help="Value of the row in the id column of the model.")] = None,
+    row: int | None = typer.Option(None, min=1, help="Row number; the first row after the column names is 1."),
+    id: str | None = typer.Option(None, help="Value of the row in the id column of the model."),
 ) -> None:
     """Explain the class of one row of a table: each rule on its path, with the row's values."""
     if (row is None) == (id is None):
@@ -135,8 +131,8 @@ def explain(
 
 def show(
     model: ModelPath,
-    form: Annotated[str, typer.Option("--as", help=f"One of {', '.join(FORMS)}.")] = "text",
-    out: Annotated[Path | None, typer.Option(help="File to write instead of standard output; ONNX needs one.")] = None,
+    form: str = typer.Option("text", "--as", help=f"One of {', '.join(FORMS)}."),
+    out: Path | None = typer.Option(None, help="File to write instead of standard output; ONNX needs one."),
     table: SqlTable = "data",
     dialect: SqlDialectName = "sqlite",
 ) -> None:
@@ -154,20 +150,16 @@ def show(
     stored = read_model(model)
     content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)
     if out is None:
-        _print(content if isinstance(content, str) else content.decode())
+        text = content if isinstance(content, str) else content.decode()
+        if sys.stdout.isatty():
+            say(text)  # without control characters
+        else:
+            print(text)
         return
     with Outputs() as outputs:
         outputs.write(out, content if isinstance(content, bytes) else content + "\n")
-    with messages_beside([out]):
+    with redirect_messages([out]):
         say(f"wrote {name_of(out)}")
-
-
-def _print(content: str) -> None:
-    """Print a form of the model; in a terminal, control characters in names are omitted."""
-    if sys.stdout.isatty():
-        say(content)
-    else:
-        print(content)
 
 
 def rendered(model: Model, form: str, path: Path) -> str | bytes:
@@ -203,19 +195,27 @@ def _certificate(model: Model) -> list[str]:
 
 
 @takes_groups
-def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOptions) -> None:
+def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOptions, by: DomainNames = None) -> None:
     """Recompute a model's certificate from the model and the data alone; exit 1 if it does not hold."""
     check_model(model)
     data.source()
-    known = totals.totals()
+    given = totals.totals(by)
     from s2oct.export import read_model
     from s2oct.output.model_files.checking import checked_model
-    from s2oct.problem.problem import DataSummary
+    from s2oct.problem.problem import DataSummary, Problem
 
     read = read_model(model)
-    own = _own_totals(read, totals)
-    table = _read_table(read, data, label, read.origin.margins if own else None, totals)
-    problem = _read_problem(read, table, own or known)
+    origin, classes = read.origin, read.classes
+    own = None if totals.are_given and not totals.estimates_all else _estimated_totals(read)
+    source = data.source(origin.dialect)
+    margins = origin.margins if own else totals.margins(by, source, origin.margins)
+    roles = Roles(label, features=read.encoding.names, margins=margins, weight=origin.weight)
+    table = read_partly_labeled(source, roles)
+    rows = encode_rows(table.cells, read.encoding, source.dialect)
+    known = (own or given).known(table, also=classes)
+    if known.classes.tolist() != classes:
+        raise InvalidProblem(f"Expected labels of the classes {classes}, got {known.classes.tolist()}.")
+    problem = Problem.from_known(known.of_counted(rows), known, read.encoding.described)
     found, own_bound, differences = checked_model(read, problem, table)
     is_same = DataSummary.of(problem) == read.estimator.data_summary_
     say(f"The data are {'those' if is_same else 'not those'} of the fit.")
@@ -225,36 +225,13 @@ def check(model: ModelPath, data: DataOptions, label: LabelName, totals: TotalOp
         raise typer.Exit(1)
 
 
-def _own_totals(model: Model, totals: TotalOptions) -> TableTotals | None:
-    """Return the totals estimated by the model's fit, unless others are given: only the model has them."""
+def _estimated_totals(model: Model) -> TableTotals | None:
+    """Return the totals if the fit estimated them: only the model has them."""
     clf: Any = model.estimator
     cells = getattr(clf.certificate_, "cells", ())
-    if not any(cell.is_aim for cell in cells) or (totals.are_given and not totals.estimates_all):
+    if not any(cell.is_aim for cell in cells):
         return None
     return remembered_totals(model.classes, clf.data_summary_.totals, cells)
-
-
-def _read_table(
-    model: Model, data: DataOptions, label: str, margins: Margins | None, totals: TotalOptions
-) -> PartlyLabeledTable:
-    """Read a table, with domain and weight columns of the fit unless options name others."""
-    origin = model.origin
-    source = data.source(origin.dialect)
-    margins = totals.margins(source, origin.margins) if margins is None else margins
-    return read_partly_labeled(
-        source, Roles(label, features=model.encoding.names, margins=margins, weight=origin.weight)
-    )
-
-
-def _read_problem(model: Model, table: PartlyLabeledTable, totals: TableTotals) -> Problem:
-    """Read the problem of a model's tree for a table."""
-    from s2oct.problem.problem import Problem
-
-    rows = encode_rows(table.cells, model.encoding, table.source.dialect)
-    known = totals.known(table, also=model.classes)
-    if known.classes.tolist() != model.classes:
-        raise InvalidProblem(f"Expected labels of the classes {model.classes}, got {known.classes.tolist()}.")
-    return Problem.from_known(known.of_counted(rows), known, model.encoding.described)
 
 
 def _verdict(model: Model, found: Certificate, own_bound: float) -> list[str]:
@@ -268,7 +245,7 @@ def _verdict(model: Model, found: Certificate, own_bound: float) -> list[str]:
         *_recomputed_proof(found, own_bound),
         "",
         "Taken from the model file, and not recomputed:",
-        *_believed(model.estimator.certificate_, found, own_bound),
+        *_not_recomputed(model.estimator.certificate_, found, own_bound),
         NO_SIGNATURE,
     ]
 
@@ -283,7 +260,7 @@ def _recomputed_proof(found: Certificate, own_bound: float) -> Iterator[str]:
         yield "proved optimal in P2 by this bound"
 
 
-def _believed(stored: Any, found: Certificate, own_bound: float) -> Iterator[str]:
+def _not_recomputed(stored: Any, found: Certificate, own_bound: float) -> Iterator[str]:
     """Yield claims that cannot be recomputed: the file lacks the guide's predictions, and no solver is run again."""
     from s2oct.fit.certificate import about_end
     from s2oct.output.model_files.checking import TRUSTED, TRUSTED_OF_SAMPLES

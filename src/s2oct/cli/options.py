@@ -1,6 +1,6 @@
 """The options of the commands, in groups that commands share.
 
-A group is a dataclass whose fields are declared as typer options, with methods that turn them into objects. A command
+A group is a dataclass whose fields have typer options as defaults, with methods that turn them into objects. A command
 decorated by `takes_groups` gets one object for each group.
 """
 
@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, field, make_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -32,11 +32,22 @@ from s2oct.tables.target import check_table_name
 from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import ONEHOT, ORDINAL
+from s2oct.wording import plural
 
 TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
 
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file that s2oct fit or s2oct.save has written.")
+]
+DomainNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        help="Column with the domains of --totals, for instance a region; several columns with commas form domains "
+        "together. For several files, one --by for each, in the same order. With --total estimate, totals are "
+        "estimated for each domain.",
+        rich_help_panel="Known totals",
+    ),
 ]
 LabelName = Annotated[
     str,
@@ -65,6 +76,7 @@ SqlDialectName = Annotated[
 Margins = tuple[tuple[str, ...], ...]
 """For each margin of the totals, the columns that define its domains."""
 
+
 _ENTRY = re.compile(r'(?:^|,)(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 _QUOTED_NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*=([^=]*)')
@@ -76,21 +88,15 @@ class DialectOptions:
 
     panel: ClassVar[str] = "Format of the table"
 
-    delimiter: Annotated[
-        str | None, typer.Option(help="Character between the cells of a CSV file; detected by default.")
-    ] = None
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None
-    decimal: Annotated[
-        str | None, typer.Option(help="Decimal sign of a CSV file, '.' or ','; detected by default.")
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Text that marks a missing value, in addition to the usual ones such as NA; '' drops the usual ones. "
-            "May be repeated."
-        ),
-    ] = None
-    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file; the first one by default.")] = None
+    delimiter: str | None = typer.Option(None, help="Character between the cells of a CSV file; detected by default.")
+    encoding: str | None = typer.Option(None, help="Character encoding of a CSV file; detected by default.")
+    decimal: str | None = typer.Option(None, help="Decimal sign of a CSV file, '.' or ','; detected by default.")
+    missing: list[str] | None = typer.Option(
+        None,
+        help="Text that marks a missing value, in addition to the usual ones such as NA; '' drops the usual ones. "
+        "May be repeated.",
+    )
+    sheet: str | None = typer.Option(None, help="Sheet of an Excel file; the first one by default.")
 
     def open(self, path: Path, usual: Dialect | None = None) -> Source:
         """Open the table in a file; ``usual`` is the dialect to try first."""
@@ -107,7 +113,7 @@ class DialectOptions:
 class DataOptions(DialectOptions):
     """A table and its dialect."""
 
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"Table: {TABLE_FILES}.")]
+    data: Path = typer.Argument(metavar="DATA", help=f"Table: {TABLE_FILES}.")
 
     def source(self, usual: Dialect | None = None) -> Source:
         """Open the table; ``usual`` is the dialect to try first."""
@@ -121,39 +127,31 @@ class ColumnOptions:
     panel: ClassVar[str] = "Columns"
 
     id: IdNames = None
-    features: Annotated[
-        list[str] | None,
-        typer.Option(help="Feature column; by default every column without another role. May be repeated."),
-    ] = None
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Column not to use as a feature; * matches any text. May be repeated.")
-    ] = None
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with survey weights, which is not a feature. none: the table has no weights, and a column "
-            "named like one is a feature."
-        ),
-    ] = None
-    keep_by: Annotated[bool, typer.Option("--keep-by", help="Also use the columns of --by as features.")] = False
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Encode text: onehot (the default), ordinal, or COLUMN=onehot for one column. May be repeated."
-        ),
-    ] = None
-    order: Annotated[
-        list[str] | None, typer.Option(help="Ordinal column with its values in order, as in school=none,some,much.")
-    ] = None
-    impute: Annotated[
-        str,
-        typer.Option(
-            help="Replacement for a missing number: median or most-frequent. A missing category is a separate level."
-        ),
-    ] = MEDIAN
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse rare categories, and text columns and ids that no option names.")
-    ] = False
+    features: list[str] | None = typer.Option(
+        None, help="Feature column; by default every column without another role. May be repeated."
+    )
+    exclude: list[str] | None = typer.Option(
+        None, help="Column not to use as a feature; * matches any text. May be repeated."
+    )
+    weight: str | None = typer.Option(
+        None,
+        help="Column with survey weights, which is not a feature. none: the table has no weights, and a column "
+        "named like one is a feature.",
+    )
+    keep_by: bool = typer.Option(False, "--keep-by", help="Also use the columns of --by as features.")
+    categorical: list[str] | None = typer.Option(
+        None, help="Encode text: onehot (the default), ordinal, or COLUMN=onehot for one column. May be repeated."
+    )
+    order: list[str] | None = typer.Option(
+        None, help="Ordinal column with its values in order, as in school=none,some,much."
+    )
+    impute: str = typer.Option(
+        MEDIAN,
+        help="Replacement for a missing number: median or most-frequent. A missing category is a separate level.",
+    )
+    strict: bool = typer.Option(
+        False, "--strict", help="Refuse rare categories, and text columns and ids that no option names."
+    )
 
     def roles(self, source: Source, label: str, margins: Margins = ()) -> Roles:
         """Read the roles of the columns of a table; ``margins`` are the columns with domains."""
@@ -235,59 +233,61 @@ else:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenTotals:
+class TotalOptions:
     """Known totals of classes, given individually or in files."""
 
     panel: ClassVar[str] = "Known totals"
 
-    total: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Known totals of classes among the unlabeled rows: yes=1840, yes=38%, yes=1800..1880 (an interval), "
-            "yes=1840±20 (an estimate, its standard error; also +-). Several with commas; may be repeated. The word "
-            "estimate, alone or after yes=, estimates unknown totals."
-        ),
-    ] = None
-    population_total: Annotated[
-        list[str] | None, typer.Option(help="The same among all rows, including the labeled ones. May be repeated.")
-    ] = None
-    totals_file: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--totals",
-            metavar="FILE",
-            help="Table of totals among the unlabeled rows, in any format of DATA: a row for each domain of --by and a "
-            "column for each class; or columns domain, class and total (also total and se, or low and high). "
-            "Without --by there are no domains. May be repeated, with --by.",
-        ),
-    ] = None
-    population_totals_file: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--population-totals", metavar="FILE", help="The same among all rows, including the labeled ones."
-        ),
-    ] = None
-    shares: Annotated[
-        bool, typer.Option("--shares", help="All totals are shares of the rows of their domain, between 0 and 1.")
-    ] = False
+    total: list[str] | None = typer.Option(
+        None,
+        help="Known totals of classes among the unlabeled rows: yes=1840, yes=38%, yes=1800..1880 (an interval), "
+        "yes=1840±20 (an estimate, its standard error; also +-). Several with commas; may be repeated. The word "
+        "estimate, alone or after yes=, estimates unknown totals.",
+    )
+    population_total: list[str] | None = typer.Option(
+        None, help="The same among all rows, including the labeled ones. May be repeated."
+    )
+    totals_file: list[Path] | None = typer.Option(
+        None,
+        "--totals",
+        metavar="FILE",
+        help="Table of totals among the unlabeled rows, in any format of DATA: a row for each domain of --by and a "
+        "column for each class; or columns domain, class and total (also total and se, or low and high). "
+        "Without --by there are no domains. May be repeated, with --by.",
+    )
+    population_totals_file: list[Path] | None = typer.Option(
+        None, "--population-totals", metavar="FILE", help="The same among all rows, including the labeled ones."
+    )
+    shares: bool = typer.Option(
+        False, "--shares", help="All totals are shares of the rows of their domain, between 0 and 1."
+    )
 
-    def totals(self) -> TableTotals:
-        """Read the totals, or open their files."""
-        given = {
+    def totals(self, by: Sequence[str] | None = None, *, has_model: bool = False) -> TableTotals:
+        """Read the totals, or open their files; ``by`` has their domain columns unless the command ``has_model``."""
+        options = {
             "--total": self.total,
             "--population-total": self.population_total,
             "--totals": self.totals_file,
             "--population-totals": self.population_totals_file,
         }
-        names = [name for name, entries in given.items() if entries]
-        if self.estimates_all and (len(names) > 1 or len(self.total or ()) > 1):
+        given = [name for name, entries in options.items() if entries]
+        if self.estimates_all and (len(given) > 1 or len(self.total or ()) > 1):
             raise InvalidProblem(
                 "--total estimate cannot go with other totals: leave them out, or write CLASS=estimate."
             )
-        if len(names) > 1:
-            raise InvalidProblem(f"{names[0]} and {names[1]} cannot go together: give one of them.")
+        if len(given) > 1:
+            raise InvalidProblem(f"{given[0]} and {given[1]} cannot go together: give one of them.")
         if self.estimates_all:
             return TableTotals(form=ESTIMATE)
+        n_files, n_by = len(self.paths), len(by or ())
+        if by and not n_files:
+            raise InvalidProblem(
+                f"--by {by[0]} needs totals by domain: give --totals, --population-totals or --total estimate."
+            )
+        if n_by != n_files and (n_by or n_files > 1) and not has_model:
+            raise InvalidProblem(
+                f"Expected one --by for each of {plural(n_files, 'file')} of totals, in the same order, got {n_by}."
+            )
         return TableTotals(
             (*_class_totals("--total", self.total), *_class_totals("--population-total", self.population_total)),
             tuple(map(Source, self.paths)),
@@ -310,43 +310,10 @@ class GivenTotals:
         """Whether any totals are given."""
         return bool(self.total or self.population_total or self.paths)
 
-
-@dataclass(frozen=True, kw_only=True)
-class TotalOptions(GivenTotals):
-    """Known totals and their domain columns."""
-
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column with the domains of --totals, for instance a region; several columns with commas form domains "
-            "together. For several files, one --by for each, in the same order. With --total estimate, totals are "
-            "estimated for each domain."
-        ),
-    ] = None
-
-    def totals(self) -> TableTotals:
-        """Read the totals, or open their files."""
-        found = super().totals()
-        if self.paths:
-            self._check_pairs()
-        elif self.by and not self.estimates_all:
-            raise InvalidProblem(
-                f"--by {self.by[0]} needs totals by domain: give --totals, --population-totals or --total estimate."
-            )
-        return found
-
-    def margins(self, source: Source, usual: Margins = ()) -> Margins:
-        """Return the domain columns of each file; ``usual`` if none are named."""
-        named = tuple(split_names([entry], source.columns) for entry in self.by or ())
+    def margins(self, by: Sequence[str] | None, source: Source, usual: Margins = ()) -> Margins:
+        """Return the domain columns of each file; ``usual`` if ``by`` names none."""
+        named = tuple(split_names([entry], source.columns) for entry in by or ())
         return named or (usual if len(usual) == len(self.paths) else ())
-
-    def _check_pairs(self) -> None:
-        n_files, n_by = len(self.paths), len(self.by or ())
-        if n_by not in (0, n_files) or (n_files > 1 and not n_by):
-            wanted = (
-                "at most one --by for one file of totals" if n_files == 1 else f"one --by for each of {n_files} files"
-            )
-            raise InvalidProblem(f"Expected {wanted}, in the same order, got {n_by}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,17 +322,14 @@ class OutputOptions:
 
     panel: ClassVar[str] = "Files to write"
 
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Model file to write (JSON). For this and the other files, - means standard output."),
-    ] = None
-    report: Annotated[Path | None, typer.Option(help="Report to write: one HTML page, from the data to the proof.")] = (
-        None
+    out: Path | None = typer.Option(
+        None, help="Model file to write (JSON). For this and the other files, - means standard output."
     )
-    predictions: Annotated[
-        Path | None, typer.Option(help="Table to write: the data with a label for every row (CSV or Parquet).")
-    ] = None
-    sql: Annotated[Path | None, typer.Option(help="SQL query to write, which predicts in a database.")] = None
+    report: Path | None = typer.Option(None, help="Report to write: one HTML page, from the data to the proof.")
+    predictions: Path | None = typer.Option(
+        None, help="Table to write: the data with a label for every row (CSV or Parquet)."
+    )
+    sql: Path | None = typer.Option(None, help="SQL query to write, which predicts in a database.")
     table: SqlTable = "data"
     dialect: SqlDialectName = "sqlite"
     keep_formulas: KeepFormulas = False
@@ -403,44 +367,46 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def flat(**options: Any) -> None:
-        grouped = {name: _put_together(group, options) for name, group in groups.items()}
+        grouped = {
+            name: group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
+            for name, group in groups.items()
+        }
         command(**grouped, **options)
 
-    options = [option for name in parameters for option in _options(parameters[name], hints[name])]
+    options: list[inspect.Parameter] = []
+    for name, parameter in parameters.items():
+        group = groups.get(name)
+        options += (
+            [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])]
+            if group is None
+            else _options(group)
+        )
     flat.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     flat.__annotations__ = {option.name: option.annotation for option in options}
     return flat
 
 
-def _options(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:
-    if not dataclasses.is_dataclass(hint):
-        yield inspect.Parameter(
-            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=hint
-        )
-        return
-    hints = get_type_hints(hint, include_extras=True)
-    for option in dataclasses.fields(hint):
-        missing = option.default is dataclasses.MISSING
-        yield inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if missing else option.default,
-            annotation=_in_panel(hints[option.name], getattr(hint, "panel", None)),
-        )
+def _options(group: Any) -> Iterator[inspect.Parameter]:
+    """Yield the options of a group, under its title if it has one."""
+    hints, panel = get_type_hints(group, include_extras=True), getattr(group, "panel", None)
+    for option in dataclasses.fields(group):
+        default: Any = inspect.Parameter.empty if option.default is dataclasses.MISSING else option.default
+        hint = hints[option.name]
+        if get_origin(hint) is Annotated:  # an option that other commands have outside the group
+            kind, declared = get_args(hint)
+            hint = Annotated[kind, _in_panel(declared, panel)]
+        else:
+            default = _in_panel(default, panel)
+        yield inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def _in_panel(annotation: Any, panel: str | None) -> Any:
-    """Put an option under a title of ``--help``; arguments have a separate one."""
-    kind, declared = get_args(annotation)
-    if panel is None or not isinstance(declared, OptionInfo):
-        return annotation
+def _in_panel(declared: Any, panel: str | None) -> Any:
+    """Put an option under a title of ``--help`` unless it has one; arguments have a separate one."""
+    if not isinstance(declared, OptionInfo) or declared.rich_help_panel:
+        return declared
     declared = copy(declared)
     declared.rich_help_panel = panel
-    return Annotated[kind, declared]
-
-
-def _put_together(group: Any, options: dict[str, Any]) -> Any:
-    return group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
+    return declared
 
 
 def check_model(path: Path) -> None:

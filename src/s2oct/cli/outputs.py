@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from s2oct.errors import InvalidProblem
 from s2oct.files import Draft, is_stream
+from s2oct.tables.dialect import Dialect
+from s2oct.tables.target import write_batches
 
 STANDARD_OUTPUT = Path("-")
 
@@ -57,7 +60,7 @@ def table_name(path: Path) -> Path:
 
 
 @contextmanager
-def messages_beside(outputs: Iterable[Path | None]) -> Iterator[None]:
+def redirect_messages(outputs: Iterable[Path | None]) -> Iterator[None]:
     """Print messages to standard error if standard output is one of the outputs."""
     is_taken = any(path is not None and is_standard_output(path) for path in outputs)
     with redirect_stdout(sys.stderr if is_taken else sys.stdout):
@@ -119,6 +122,14 @@ class Outputs:
             self._failures[path] = error
         else:
             self._drafts.append((path, draft))
+
+    def write_table(self, path: Path, batches: Iterable[Any], dialect: Dialect, *, keep_formulas: bool) -> None:
+        """Write a complete table from its batches, in the format of the file's name."""
+
+        def write(draft: Path) -> None:
+            write_batches(draft, table_name(path), batches, dialect, keep_formulas=keep_formulas)
+
+        self.write(path, write)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -184,8 +195,8 @@ def _try_to_write(path: Path, here: Path) -> None:
             raise InvalidProblem(f"Cannot write {str(path)!r}: standard output is closed.")
         return
     if not here.parent.is_dir():
-        asked = path.parent if not path.is_symlink() else Path(os.path.relpath(here.parent))
-        raise InvalidProblem(f"Cannot write {path.name!r} to {str(asked)!r}, which is not a folder.")
+        folder = path.parent if not path.is_symlink() else Path(os.path.relpath(here.parent))
+        raise InvalidProblem(f"Cannot write {path.name!r} to {str(folder)!r}, which is not a folder.")
     Draft.beside(path).discard()
 
 

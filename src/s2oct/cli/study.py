@@ -12,7 +12,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,8 +21,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from s2oct.cli.options import takes_groups
 from s2oct.errors import InvalidProblem, MissingExtra
+from s2oct.parameters import AT_LEAST_ZERO, BETWEEN_ZERO_AND_ONE, POSITIVE
 
 if TYPE_CHECKING:
     from s2oct.study.records import Store, Task, TaskRecord
@@ -46,72 +45,49 @@ Out = Annotated[Path, typer.Option("--out", help="Folder of the study, for its r
 DEFAULT_OUT = Path("s2oct-study")
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyOptions:
-    """The options of a run."""
-
-    out: Out = DEFAULT_OUT
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="S2OCT_DATA", help="Folder with <instance>.tsv.gz files; by default they are downloaded."),
-    ] = None
-    download: Annotated[
-        bool | None,
-        typer.Option("--download/--no-download", help="Fetch missing files (default: only without --data)."),
-    ] = None
-    instance: Annotated[
-        list[str] | None, typer.Option(help="Instances, by name or pattern (default: all 97). May be repeated.")
-    ] = None
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="Methods, by name or pattern, e.g. 's2oct*' (default: most). May be repeated."),
-    ] = None
-    design: Annotated[
-        list[str] | None, typer.Option(help="Sampling designs: biased, simple (default: biased). May be repeated.")
-    ] = None
-    classes: Annotated[
-        int,
-        typer.Option(
-            min=2, max=26, help="Maximum number of classes of an instance that are kept apart (the paper: 2)."
-        ),
-    ] = 2
-    samples: Annotated[int, typer.Option(min=1, help="Number of samples of each instance.")] = 5
-    labeled_share: Annotated[float, typer.Option(help="Share of labeled rows, between 0 and 1.")] = 0.1
-    time_limit: Annotated[float, typer.Option(help="Time limit of each fit of a tree in seconds.")] = 60.0
-    solver: Annotated[str, typer.Option(help="MILP solver: highs, scip or gurobi.")] = "highs"
-    seed: Annotated[int, typer.Option(min=0, help="Random state of every fit; draws are seeded by their sample.")] = 0
-    jobs: Annotated[int | None, typer.Option(min=1, help="Number of worker processes (default: one per core).")] = None
-    memory: Annotated[
-        float | None,
-        typer.Option(help="Memory limit of a worker process in GiB; 0 for none (default: an equal share)."),
-    ] = None
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers run the tasks.")] = (
-        None
-    )
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Also run tasks again that ended in an error.")
-    ] = False
-
-    def check(self) -> None:
-        """Refuse numbers out of range and a missing folder."""
-        if not 0 < self.labeled_share < 1:
-            raise InvalidProblem(f"Expected --labeled-share between 0 and 1, got {self.labeled_share:g}.")
-        if not 0 < self.time_limit < float("inf"):
-            raise InvalidProblem(f"Expected --time-limit of more than 0 seconds, got {self.time_limit:g}.")
-        if self.memory is not None and self.memory < 0:
-            raise InvalidProblem(f"Expected --memory of at least 0 GiB, got {self.memory:g}.")
-        if self.data is not None and not self.data.is_dir():
-            raise InvalidProblem(f"Expected --data to be a folder, but {self.data} is not one.")
-
-
 @study.command()
-@takes_groups
-def run(options: StudyOptions) -> None:
+def run(
+    out: Out = DEFAULT_OUT,
+    data: Path | None = typer.Option(
+        None, envvar="S2OCT_DATA", help="Folder with <instance>.tsv.gz files; by default they are downloaded."
+    ),
+    download: bool | None = typer.Option(
+        None, "--download/--no-download", help="Fetch missing files (default: only without --data)."
+    ),
+    instance: list[str] | None = typer.Option(
+        None, help="Instances, by name or pattern (default: all 97). May be repeated."
+    ),
+    method: list[str] | None = typer.Option(
+        None, help="Methods, by name or pattern, e.g. 's2oct*' (default: most). May be repeated."
+    ),
+    design: list[str] | None = typer.Option(
+        None, help="Sampling designs: biased, simple (default: biased). May be repeated."
+    ),
+    classes: int = typer.Option(
+        2, min=2, max=26, help="Maximum number of classes of an instance that are kept apart (the paper: 2)."
+    ),
+    samples: int = typer.Option(5, min=1, help="Number of samples of each instance."),
+    labeled_share: float = typer.Option(0.1, help="Share of labeled rows, between 0 and 1."),
+    time_limit: float = typer.Option(60.0, help="Time limit of each fit of a tree in seconds."),
+    solver: str = typer.Option("highs", help="MILP solver: highs, scip or gurobi."),
+    seed: int = typer.Option(0, min=0, help="Random state of every fit; draws are seeded by their sample."),
+    jobs: int | None = typer.Option(None, min=1, help="Number of worker processes (default: one per core)."),
+    memory: float | None = typer.Option(
+        None, help="Memory limit of a worker process in GiB; 0 for none (default: an equal share)."
+    ),
+    scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler, whose workers run the tasks."),
+    retry_failed: bool = typer.Option(False, "--retry-failed", help="Also run tasks again that ended in an error."),
+) -> None:
     """Run the tasks instance x sample x design x method that are not finished yet.
 
     You can stop it at any time, by Ctrl-C or otherwise. The same command continues where it stopped.
     """
-    options.check()
+    BETWEEN_ZERO_AND_ONE.read("--labeled-share", labeled_share)
+    POSITIVE.read("--time-limit", time_limit)
+    if memory is not None:
+        AT_LEAST_ZERO.read("--memory", memory)
+    if data is not None and not data.is_dir():
+        raise InvalidProblem(f"Expected --data to be a folder, but {data} is not one.")
     from s2oct.solvers import load_solver
     from s2oct.study.designs import DESIGNS
     from s2oct.study.instances import DataSource, manifest
@@ -120,32 +96,31 @@ def run(options: StudyOptions) -> None:
     from s2oct.study.run import Run
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    methods = _chosen("method", options.method, tuple(METHODS), DEFAULT_METHODS)
-    if options.scheduler is None:
+    methods = _chosen("method", method, tuple(METHODS), DEFAULT_METHODS)
+    if scheduler is None:
         # A missing solver or package would make every task fail.
-        load_solver(options.solver)
-        methods = _those_that_can_run(methods, console)
+        load_solver(solver)
+        methods = _available(methods, console)
     plan = Plan(
-        instances=_chosen("instance", options.instance, tuple(manifest()), tuple(manifest())),
-        samples=options.samples,
-        designs=_chosen("design", options.design, tuple(DESIGNS), ("biased",)),
+        instances=_chosen("instance", instance, tuple(manifest()), tuple(manifest())),
+        samples=samples,
+        designs=_chosen("design", design, tuple(DESIGNS), ("biased",)),
         methods=methods,
     )
-    settings = StudySettings(options.labeled_share, options.time_limit, options.solver, options.seed, options.classes)
-    source = DataSource(options.data, download=options.data is None if options.download is None else options.download)
-    with open_store(options.out, settings) as store:
+    settings = StudySettings(labeled_share, time_limit, solver, seed, classes)
+    source = DataSource(data, download=data is None if download is None else download)
+    with open_store(out, settings) as store:
         with console.status("Reading the data"):
-            running = Run(store, plan, source, retry_failed=options.retry_failed)
-        _announce(console, running, options.out)
+            running = Run(store, plan, source, retry_failed=retry_failed)
+        _announce(console, running, out)
         try:
-            with closing(running.go(_workers(options))) as records:
+            with closing(running.go(_workers(scheduler, jobs, memory))) as records:
                 n_failed = _follow(console, records, running.tasks)
         except KeyboardInterrupt:
-            console.print(f"Stopped. Finished tasks are in {options.out}; the same command continues from there.")
+            console.print(f"Stopped. Finished tasks are in {out}; the same command continues from there.")
             raise typer.Exit(INTERRUPTED) from None
     console.print(
-        f"{len(running.tasks)} tasks finished, {n_failed} of them with an error. "
-        f"Next: s2oct study report --out {options.out}"
+        f"{len(running.tasks)} tasks finished, {n_failed} of them with an error. Next: s2oct study report --out {out}"
     )
 
 
@@ -169,7 +144,7 @@ def status(out: Out = DEFAULT_OUT) -> None:
 @study.command()
 def report(
     out: Out = DEFAULT_OUT,
-    to: Annotated[Path | None, typer.Option(help="Folder for page, tables and figures (default: OUT/report).")] = None,
+    to: Path | None = typer.Option(None, help="Folder for page, tables and figures (default: OUT/report)."),
 ) -> None:
     """Write the report: one HTML page, with its tables and figures as CSV, SVG and PNG files."""
     from s2oct.study.report import write_study_report
@@ -177,16 +152,16 @@ def report(
     print(write_study_report(out, to))
 
 
-def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
+def _chosen(what: str, patterns: Sequence[str] | None, known: Sequence[str], default: Sequence[str]) -> tuple[str, ...]:
     """Return the names that match the patterns, in their usual order."""
-    for pattern in asked or ():
+    for pattern in patterns or ():
         if not fnmatch.filter(known, pattern):
             raise InvalidProblem(f"Expected --{what} to be one of {', '.join(known)}, or a pattern, got {pattern!r}.")
-    return tuple(name for name in known if any(fnmatch.fnmatchcase(name, pattern) for pattern in asked or default))
+    return tuple(name for name in known if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns or default))
 
 
-def _those_that_can_run(methods: Sequence[str], console: Console) -> tuple[str, ...]:
-    """Drop the methods whose package is missing, with a message; refuse if none is left."""
+def _available(methods: Sequence[str], console: Console) -> tuple[str, ...]:
+    """Drop the methods whose packages are missing, with a message; refuse if none is left."""
     from s2oct.study.methods import METHODS
 
     needs = {name: need for name in methods if (need := METHODS[name].needs) is not None}
@@ -197,18 +172,16 @@ def _those_that_can_run(methods: Sequence[str], console: Console) -> tuple[str, 
     return tuple(name for name in methods if name not in needs)
 
 
-def _workers(options: StudyOptions) -> Workers:
+def _workers(scheduler: str | None, jobs: int | None, memory: float | None) -> Workers:
+    """Return what runs the tasks: the workers of a cluster, or processes of this machine."""
     from s2oct.solvers.worker import available_memory
     from s2oct.study.run import run_local, run_on_cluster
 
-    if options.scheduler is not None:
-        return partial(run_on_cluster, address=options.scheduler)
-    n_workers = options.jobs or os.cpu_count() or 1
-    if options.memory is not None:
-        memory = int(options.memory * 2**30)
-    else:
-        memory = max(LEAST_MEMORY, int(available_memory() / n_workers))
-    return partial(run_local, n_workers=n_workers, memory=memory)
+    if scheduler is not None:
+        return partial(run_on_cluster, address=scheduler)
+    n_workers = jobs or os.cpu_count() or 1
+    equal_share = max(LEAST_MEMORY, int(available_memory() / n_workers))
+    return partial(run_local, n_workers=n_workers, memory=equal_share if memory is None else int(memory * 2**30))
 
 
 def _announce(console: Console, running: Run, out: Path) -> None:
