@@ -144,7 +144,7 @@ def _record(job: Job, draw: Draw, fit: Fit | None, error: str | None) -> TaskRec
         draw_digest=_digest(draw.data.X, *_members(draw.data.codes, draw.data.n_classes), draw.is_labeled),
         fit=fit,
         error=error,
-        versions=versions(),
+        versions=package_versions(),
         system=platform.platform(terse=True),
         processor=_processor(),
         cores=os.cpu_count() or 1,
@@ -165,7 +165,7 @@ def _digest(*arrays: FloatArray | BoolArray) -> str:
 
 
 @cache
-def versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that matter here."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
