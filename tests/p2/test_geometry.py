@@ -25,7 +25,7 @@ CLOUDS = {
 
 @given(tables(st.integers(2, 40), 3))
 def test_the_diameter_is_the_largest_distance_of_a_pair(X):
-    assert diameter(X).most == pytest.approx(pdist(X).max())
+    assert diameter(X)[1] == pytest.approx(pdist(X).max())
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
@@ -34,7 +34,7 @@ def test_the_diameter_of_more_rows_than_a_block_is_exact(cloud):
     X = CLOUDS[cloud](np.random.default_rng(1))
     assert len(X) > geometry._BLOCK
     largest = max(cdist(X[start : start + 1000], X).max() for start in range(0, len(X), 1000))
-    assert diameter(X).most == pytest.approx(largest, rel=1e-9)
+    assert diameter(X)[1] == pytest.approx(largest, rel=1e-9)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 5000])

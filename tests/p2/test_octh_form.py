@@ -11,7 +11,7 @@ from s2oct import OCTHClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.certificate import certify_octh
 from s2oct.p2.octh_milp import OcthSpec
-from s2oct.p2.octh_search import OcthSearch, cart_start, cleared_gap, errors_of, refitted, standard_form, widest_gap
+from s2oct.p2.octh_search import OcthSearch, cleared_gap, errors_of, widest_gap
 from s2oct.p2.proof import NOT_NEGATIVE, FitRecord
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -105,7 +105,7 @@ def test_a_node_without_rows_on_one_side_changes_nothing():
     """The root sends all rows right, so its right child takes its place and keeps its offset."""
     problem = Problem.from_arrays(np.array([[0.0], [0.1], [0.9], [1.0]]), list("AABB"))
     omega, gamma = np.array([[1.0], [1.0], [1.0]]), np.array([-0.5, 0.05, 0.5])
-    tree = standard_form(problem, Topology(2), OcthSpec(min_leaf=1), omega, gamma)
+    tree = OcthSearch(problem, Topology(2), OcthSpec(min_leaf=1), seed=0).standard_form((omega, gamma))
     assert tree.omega[:, 0].tolist() == [1.0, 0.0, 0.0]
     assert tree.gamma[0] == pytest.approx(0.5)
     assert errors_of(problem, tree) == 0
@@ -115,7 +115,8 @@ def test_a_node_without_rows_on_one_side_changes_nothing():
 def test_node_fits_keep_the_form_and_never_add_errors(seed):
     X, y = rows_in_the_square(seed, 150, 3)
     problem, spec = Problem.from_arrays(X, y), OcthSpec(min_leaf=8)
-    start = standard_form(problem, Topology(2), spec, *cart_start(problem, Topology(2), spec))
-    tree = refitted(problem, spec, start, Deadline.after(5.0))
+    search = OcthSearch(problem, Topology(2), spec, seed=0)
+    start = search.standard_form(search.cart_start("gini", seed=0))
+    tree = search.refitted(start, Deadline.after(50.0))
     assert is_feasible(problem, tree, spec)
     assert errors_of(problem, tree) < errors_of(problem, start)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from s2oct import OCTHClassifier
 from s2oct.fit.certificate import certify_octh
 from s2oct.p2.octh_milp import OcthSpec, build_octh, encode_octh
-from s2oct.p2.octh_search import standard_form
+from s2oct.p2.octh_search import OcthSearch
 from s2oct.p2.proof import Bound, FitRecord
 from s2oct.problem.problem import Problem
 from s2oct.trees.topology import Topology
@@ -29,7 +29,8 @@ def test_the_standard_form_of_any_tree_satisfies_every_row_of_the_model_but_the_
     rng = np.random.default_rng(seed)
     omega = rng.normal(size=(topology.n_branches, 3)) * (rng.random((topology.n_branches, 1)) < 0.7)
     spec = OcthSpec(min_leaf=1)
-    tree = standard_form(problem, topology, spec, omega, rng.normal(size=topology.n_branches) * 0.3)
+    planes = omega, rng.normal(size=topology.n_branches) * 0.3
+    tree = OcthSearch(problem, topology, spec, seed=0).standard_form(planes)
     milp = build_octh(problem, topology, spec)
     x = encode_octh(milp, problem, tree, spec)
     assert set(milp.violations(x)) <= {"left", "right"}

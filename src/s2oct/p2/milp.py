@@ -19,6 +19,9 @@ from s2oct.solvers.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, l
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
+Variables = dict[str, Block]
+"""The variables of a model by name, see `add_variables`."""
+
 
 def build_p2(prepared: Prepared) -> Milp:
     """(P2) with the paper's M and B(s)."""
@@ -35,72 +38,56 @@ def build_lean(prepared: Prepared) -> Milp:
     return builder.build(objective(v, prepared), _lean_equations(v, prepared, paid))
 
 
-@dataclass(frozen=True)
-class P2Variables:
-    """The variables of P2. Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A.
+def add_variables(builder: ModelBuilder, prepared: Prepared, paid: BoolArray | None = None) -> Variables:
+    """The variables of P2. With ``paid`` (2, b, i), other branch errors are fixed at 0, and delta is continuous.
 
-    With more than two classes, k and t are all leaves, because the classes of leaves are variables.
+    Axes: b branch nodes, i rows, j features, k leaves of a row's own class, t leaves of A, c classes, d domains. With
+    more than two classes, k and t are all leaves, because the classes of leaves are variables.
     """
-
-    omega: Block  # (b, j) normal vectors
-    gamma: Block  # (b,)   offsets
-    y_left: Block  # (b, i) branch error of a labeled row that should go left
-    y_right: Block  # (b, i) branch error of a labeled row that should go right
-    beta: Block  # (i, k) the leaf error where alpha is 1, else 0
-    alpha: Block  # (i, k) 1 for the leaf whose error a labeled row pays
-    z: Block  # (b, i) 1 where an unlabeled row goes right
-    delta: Block  # (t, i) 1 where an unlabeled row ends in leaf t of class A
-    xi: Block  # ()     rows off the total; (d,) with d domains
-    used: Block | None = None  # (b, j) 1 where a split may have a coefficient; None if splits may use all features
-    classes: ClassVariables | None = None  # classes of the leaves; None for two classes
-
-
-@dataclass(frozen=True)
-class ClassVariables:
-    """Additional variables for more than two classes. Axes: c classes, t leaves, d domains."""
-
-    chosen: Block  # (c, t)    1 for the class of a leaf
-    counts: Block  # (d, t, c) rows of a domain that end in a leaf of a class
-    over: Block  # (d, c)    rows above the upper bound of a cell
-    under: Block  # (d, c)    rows below the lower bound of a cell
-
-
-def add_variables(builder: ModelBuilder, prepared: Prepared, paid: BoolArray | None = None) -> P2Variables:
-    """The variables. With ``paid`` (2, b, i), other branch errors are fixed at 0, and delta is continuous."""
     problem, topology, s = prepared.problem, prepared.topology, prepared.bounds.s
-    n, m, nb = problem.n_labeled, problem.n_unlabeled, topology.n_branches
+    n, m, nb, nt, nc = (
+        problem.n_labeled,
+        problem.n_unlabeled,
+        topology.n_branches,
+        topology.n_leaves,
+        topology.n_classes,
+    )
     n_own, n_domains = len(counted_leaves(topology)), sum(margin.n_domains for margin in problem.targets.margins)
     largest = np.full((2, nb, n), np.inf) if paid is None else np.where(paid, np.inf, 0.0)
-    return P2Variables(
-        omega=builder.add("omega", (nb, problem.n_features), lower=-s, upper=s),  # (boundomega)
-        gamma=builder.add("gamma", (nb,), lower=-np.inf),
-        y_left=builder.add("y_left", (nb, n), upper=largest[0]),  # (posity)
-        y_right=builder.add("y_right", (nb, n), upper=largest[1]),  # (posity)
-        beta=builder.add("beta", (n, n_own)),
-        alpha=builder.add("alpha", (n, n_own), upper=1, integral=True),  # (constraintalpha)
-        z=builder.add("z", (nb, m), upper=1, integral=True),  # (zbinary)
-        delta=builder.add("delta", (n_own, m), upper=1, integral=paid is None),  # (endMIO)
-        xi=builder.add("xi", () if n_domains == 1 else (n_domains,)),
-        used=None
-        if prepared.most_features is None
-        else builder.add("used", (nb, problem.n_features), upper=1, integral=True),
-        classes=None
-        if topology.n_classes <= 2
-        else ClassVariables(
-            chosen=builder.add("chosen", (topology.n_classes, topology.n_leaves), upper=1, integral=True),
-            counts=builder.add("counts", (n_domains, topology.n_leaves, topology.n_classes)),
-            over=builder.add("over", (n_domains, topology.n_classes)),
-            under=builder.add("under", (n_domains, topology.n_classes)),
-        ),
-    )
+    # (b, j) normal vectors, within (boundomega), and (b,) offsets.
+    builder.add("omega", (nb, problem.n_features), lower=-s, upper=s)
+    builder.add("gamma", (nb,), lower=-np.inf)
+    # (b, i) branch errors of a labeled row that should go left or right; (posity).
+    builder.add("y_left", (nb, n), upper=largest[0])
+    builder.add("y_right", (nb, n), upper=largest[1])
+    # (i, k) the leaf error where alpha is 1, else 0; and 1 for the leaf whose error a row pays; (constraintalpha).
+    builder.add("beta", (n, n_own))
+    builder.add("alpha", (n, n_own), upper=1, integral=True)
+    # (b, i) 1 where an unlabeled row goes right; (zbinary).
+    builder.add("z", (nb, m), upper=1, integral=True)
+    # (t, i) 1 where an unlabeled row ends in leaf t of class A; (endMIO).
+    builder.add("delta", (n_own, m), upper=1, integral=paid is None)
+    # () rows off the total; (d,) with d domains.
+    builder.add("xi", () if n_domains == 1 else (n_domains,))
+    if prepared.most_features is not None:
+        # (b, j) 1 where a split may have a coefficient.
+        builder.add("used", (nb, problem.n_features), upper=1, integral=True)
+    if nc > 2:
+        # (c, t) 1 for the class of a leaf, and (d, t, c) rows of a domain that end in a leaf of a class.
+        builder.add("chosen", (nc, nt), upper=1, integral=True)
+        builder.add("counts", (n_domains, nt, nc))
+        # (d, c) rows above the upper and below the lower bound of a cell.
+        builder.add("over", (n_domains, nc))
+        builder.add("under", (n_domains, nc))
+    return builder.blocks
 
 
-def objective(v: P2Variables, prepared: Prepared) -> Costs:
+def objective(v: Variables, prepared: Prepared) -> Costs:
     """(eqMIOobj): the errors of the labeled rows, and C for each row off the totals."""
-    return [(v.beta, prepared.problem.labeled_size[:, None]), (v.xi, prepared.spec.C)]
+    return [(v["beta"], prepared.problem.labeled_size[:, None]), (v["xi"], prepared.spec.C)]
 
 
-def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
+def _equations(v: Variables, prepared: Prepared) -> Iterator[Rows]:
     """The equations in the order of the paper."""
     problem, topology, bounds = prepared.problem, prepared.topology, prepared.bounds
     yield right_error_rows(v, problem.X_labeled)
@@ -113,11 +100,11 @@ def _equations(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
     yield right_margin_rows(v, problem.X_unlabeled, bounds.M)
     yield from leaf_needs_sides_rows(v, topology)
     yield sides_imply_leaf_rows(v, topology)
-    yield from total_equations(v, problem, topology)
+    yield from total_equations(v, problem)
     yield from few_features_rows(v, prepared)
 
 
-def _lean_equations(v: P2Variables, prepared: Prepared, paid: BoolArray) -> Iterator[Rows]:
+def _lean_equations(v: Variables, prepared: Prepared, paid: BoolArray) -> Iterator[Rows]:
     problem, topology = prepared.problem, prepared.topology
     yield _keep(right_error_rows(v, problem.X_labeled), paid[1].ravel())
     yield _keep(left_error_rows(v, problem.X_labeled), paid[0].ravel())
@@ -126,7 +113,7 @@ def _lean_equations(v: P2Variables, prepared: Prepared, paid: BoolArray) -> Iter
     yield margin_rows(v, problem.X_unlabeled, prepared.M_unlabeled)
     yield from leaf_needs_sides_rows(v, topology)
     yield sides_imply_leaf_rows(v, topology)
-    yield from total_equations(v, problem, topology)
+    yield from total_equations(v, problem)
     yield from few_features_rows(v, prepared)
 
 
@@ -153,9 +140,9 @@ def _keep(rows: Rows, kept: BoolArray) -> Rows:
     )
 
 
-def hyperplane_terms(v: P2Variables, X: FloatArray, sign: float) -> Terms:
+def hyperplane_terms(v: Variables, X: FloatArray, sign: float) -> Terms:
     """Sign * (omega_b . x_i - gamma_b) as terms over rows of shape (b, i)."""
-    return [(v.omega.index[:, None, :], sign * X[None, :, :]), (v.gamma.index[:, None], -sign)]
+    return [(v["omega"].index[:, None, :], sign * X[None, :, :]), (v["gamma"].index[:, None], -sign)]
 
 
 def own_leaves(labels: IntArray, topology: Topology) -> IntArray:
@@ -169,86 +156,86 @@ def own_leaves(labels: IntArray, topology: Topology) -> IntArray:
     return np.asarray(by_class[labels])
 
 
-def minus_leaf_error_terms(v: P2Variables, labels: IntArray, topology: Topology) -> Terms:
+def minus_leaf_error_terms(v: Variables, labels: IntArray, topology: Topology) -> Terms:
     """-LE(x_i, t) as terms over rows of shape (i, k)."""
     leaves = own_leaves(labels, topology)
     nodes, sides = topology.path_nodes[leaves], topology.path_sides[leaves]
     row = np.arange(len(labels))[:, None, None]
-    return [(np.where(sides == 1, v.y_right.index[nodes, row], v.y_left.index[nodes, row]), -1.0)]
+    return [(np.where(sides == 1, v["y_right"].index[nodes, row], v["y_left"].index[nodes, row]), -1.0)]
 
 
-def right_error_rows(v: P2Variables, X: FloatArray) -> Rows:
+def right_error_rows(v: Variables, X: FloatArray) -> Rows:
     """(constraint1): y^R_bi >= -omega_b . x_i + gamma_b + 1."""
     terms = hyperplane_terms(v, X, 1.0)
-    return linear_rows("constraint1", v.y_right.shape, [*terms, (v.y_right.index, 1.0)], lower=1.0)
+    return linear_rows("constraint1", v["y_right"].shape, [*terms, (v["y_right"].index, 1.0)], lower=1.0)
 
 
-def left_error_rows(v: P2Variables, X: FloatArray) -> Rows:
+def left_error_rows(v: Variables, X: FloatArray) -> Rows:
     """(constraint2): y^L_bi >= omega_b . x_i - gamma_b + 1."""
     terms = hyperplane_terms(v, X, -1.0)
-    return linear_rows("constraint2", v.y_left.shape, [*terms, (v.y_left.index, 1.0)], lower=1.0)
+    return linear_rows("constraint2", v["y_left"].shape, [*terms, (v["y_left"].index, 1.0)], lower=1.0)
 
 
-def one_leaf_rows(v: P2Variables) -> Rows:
+def one_leaf_rows(v: Variables) -> Rows:
     """(constraint2alpha): sum_t alpha_it = 1."""
-    n = v.alpha.shape[0]
-    return linear_rows("constraint2alpha", (n,), [(v.alpha.index, 1.0)], lower=1.0, upper=1.0)
+    n = v["alpha"].shape[0]
+    return linear_rows("constraint2alpha", (n,), [(v["alpha"].index, 1.0)], lower=1.0, upper=1.0)
 
 
-def beta_at_most_leaf_error_rows(v: P2Variables, labels: IntArray, topology: Topology) -> Rows:
+def beta_at_most_leaf_error_rows(v: Variables, labels: IntArray, topology: Topology) -> Rows:
     """(boundbeta1): beta_it <= LE(x_i, t)."""
     terms = minus_leaf_error_terms(v, labels, topology)
-    return linear_rows("boundbeta1", v.beta.shape, [*terms, (v.beta.index, 1.0)], upper=0.0)
+    return linear_rows("boundbeta1", v["beta"].shape, [*terms, (v["beta"].index, 1.0)], upper=0.0)
 
 
-def beta_at_least_leaf_error_rows(v: P2Variables, labels: IntArray, topology: Topology, B: float | FloatArray) -> Rows:
+def beta_at_least_leaf_error_rows(v: Variables, labels: IntArray, topology: Topology, B: float | FloatArray) -> Rows:
     """(boundbeta2): beta_it >= LE(x_i, t) - B (1 - alpha_it)."""
     terms = minus_leaf_error_terms(v, labels, topology)
-    terms += [(v.beta.index, 1.0), (v.alpha.index, -np.asarray(B))]
-    return linear_rows("boundbeta2", v.beta.shape, terms, lower=-np.asarray(B))
+    terms += [(v["beta"].index, 1.0), (v["alpha"].index, -np.asarray(B))]
+    return linear_rows("boundbeta2", v["beta"].shape, terms, lower=-np.asarray(B))
 
 
-def beta_only_where_chosen_rows(v: P2Variables, B: float) -> Rows:
+def beta_only_where_chosen_rows(v: Variables, B: float) -> Rows:
     """(boundbeta3): beta_it <= B alpha_it, on the leaves of the row's own class, where alpha exists."""
-    return linear_rows("boundbeta3", v.beta.shape, [(v.beta.index, 1.0), (v.alpha.index, -B)], upper=0.0)
+    return linear_rows("boundbeta3", v["beta"].shape, [(v["beta"].index, 1.0), (v["alpha"].index, -B)], upper=0.0)
 
 
-def left_margin_rows(v: P2Variables, X: FloatArray, M: float) -> Rows:
+def left_margin_rows(v: Variables, X: FloatArray, M: float) -> Rows:
     """(BIGM1): omega_b . x_i - gamma_b <= M z_bi - 1."""
     terms = hyperplane_terms(v, X, 1.0)
-    return linear_rows("BIGM1", v.z.shape, [*terms, (v.z.index, -M)], upper=-1.0)
+    return linear_rows("BIGM1", v["z"].shape, [*terms, (v["z"].index, -M)], upper=-1.0)
 
 
-def right_margin_rows(v: P2Variables, X: FloatArray, M: float) -> Rows:
+def right_margin_rows(v: Variables, X: FloatArray, M: float) -> Rows:
     """(BIGM2): omega_b . x_i - gamma_b >= -M (1 - z_bi) + 1."""
     terms = hyperplane_terms(v, X, 1.0)
-    return linear_rows("BIGM2", v.z.shape, [*terms, (v.z.index, -M)], lower=1.0 - M)
+    return linear_rows("BIGM2", v["z"].shape, [*terms, (v["z"].index, -M)], lower=1.0 - M)
 
 
-def margin_rows(v: P2Variables, X: FloatArray, M: FloatArray) -> Rows:
+def margin_rows(v: Variables, X: FloatArray, M: FloatArray) -> Rows:
     """(BIGM1), (BIGM2): 1 - M_i <= omega_b . x_i - gamma_b - M_i z_bi <= -1."""
     terms = hyperplane_terms(v, X, 1.0)
-    return linear_rows("BIGM", v.z.shape, [*terms, (v.z.index, -M[None, :])], lower=1.0 - M[None, :], upper=-1.0)
+    return linear_rows("BIGM", v["z"].shape, [*terms, (v["z"].index, -M[None, :])], lower=1.0 - M[None, :], upper=-1.0)
 
 
-def leaf_needs_sides_rows(v: P2Variables, topology: Topology) -> Iterator[Rows]:
+def leaf_needs_sides_rows(v: Variables, topology: Topology) -> Iterator[Rows]:
     """(binarydelta1), (binarydelta2): delta_ti <= z_bi right of b, and <= 1 - z_bi left of b, on the path to t."""
     nodes, sides = _counted_paths(topology)
-    m = v.delta.shape[1]
+    m = v["delta"].shape[1]
     for name, side, sign, upper in (("binarydelta1", 1, -1.0, 0.0), ("binarydelta2", 0, 1.0, 1.0)):
         leaf, step = np.nonzero(sides == side)
-        delta, z = v.delta.index[leaf], v.z.index[nodes[leaf, step]]
+        delta, z = v["delta"].index[leaf], v["z"].index[nodes[leaf, step]]
         yield linear_rows(name, (len(leaf), m), [(delta, 1.0), (z, sign)], upper=upper)
 
 
-def sides_imply_leaf_rows(v: P2Variables, topology: Topology) -> Rows:
+def sides_imply_leaf_rows(v: Variables, topology: Topology) -> Rows:
     """(binarysum2): delta_ti >= sum_R z_bi + sum_L (1 - z_bi) - (D - 1)."""
     nodes, sides = _counted_paths(topology)
-    z = np.moveaxis(v.z.index[nodes], 1, -1)
+    z = np.moveaxis(v["z"].index[nodes], 1, -1)
     sign = np.where(sides == 1, -1.0, 1.0)[:, None, :]
     n_left = (sides == 0).sum(axis=1)[:, None]
-    terms: Terms = [(v.delta.index, 1.0), (z, sign)]
-    return linear_rows("binarysum2", v.delta.shape, terms, lower=n_left - (topology.depth - 1.0))
+    terms: Terms = [(v["delta"].index, 1.0), (z, sign)]
+    return linear_rows("binarysum2", v["delta"].shape, terms, lower=n_left - (topology.depth - 1.0))
 
 
 def counted_leaves(topology: Topology) -> IntArray:
@@ -262,23 +249,23 @@ def _counted_paths(topology: Topology) -> tuple[IntArray, IntArray]:
     return topology.path_nodes[counted], topology.path_sides[counted]
 
 
-def total_equations(v: P2Variables, problem: Problem, topology: Topology) -> Iterator[Rows]:
+def total_equations(v: Variables, problem: Problem) -> Iterator[Rows]:
     """(sumbin): lambda - xi <= sum delta_ti <= lambda + xi over the rows of each domain, weighted by their sizes.
 
     With two classes, these rows suffice: a domain with too few rows of class A has too many of class B. With more
     classes, `class_equations` replace them.
     """
-    if v.classes is not None:
-        yield from class_equations(v, v.classes, problem, topology)
+    if "chosen" in v:
+        yield from class_equations(v, problem)
         return
-    xi = v.xi.index.ravel()
+    xi = v["xi"].index.ravel()
     for number, here, low, high in _domains(problem):
         sizes = problem.unlabeled_size[here]
         # Bounds on class B also bound class A: a row that is not in B is in A.
         rows = float(sizes.sum())
         least, most = max(float(low[0]), rows - float(high[1])), min(float(high[0]), rows - float(low[1]))
-        counted = np.broadcast_to(sizes, (v.delta.shape[0], len(here))).ravel()
-        delta = v.delta.index[:, here].ravel()[None, :]
+        counted = np.broadcast_to(sizes, (v["delta"].shape[0], len(here))).ravel()
+        delta = v["delta"].index[:, here].ravel()[None, :]
         yield linear_rows("sumbin", (1,), [(delta, counted), (xi[number : number + 1], 1.0)], lower=least)
         yield linear_rows("sumbin", (1,), [(delta, counted), (xi[number : number + 1], -1.0)], upper=most)
 
@@ -292,44 +279,44 @@ def _domains(problem: Problem) -> Iterator[tuple[int, IntArray, FloatArray, Floa
             number += 1
 
 
-def class_equations(v: P2Variables, c: ClassVariables, problem: Problem, topology: Topology) -> Iterator[Rows]:
+def class_equations(v: Variables, problem: Problem) -> Iterator[Rows]:
     """Every leaf has a class, rows of a class choose among its leaves, and cells count the rows of their leaves."""
-    n_classes, n_leaves = c.chosen.shape
-    yield linear_rows("oneclass", (n_leaves,), [(c.chosen.index.T, 1.0)], lower=1.0, upper=1.0)
-    pairs = c.chosen.index.T.reshape(-1, 2, n_classes)
+    n_classes, n_leaves = v["chosen"].shape
+    yield linear_rows("oneclass", (n_leaves,), [(v["chosen"].index.T, 1.0)], lower=1.0, upper=1.0)
+    pairs = v["chosen"].index.T.reshape(-1, 2, n_classes)
     class_number = np.arange(n_classes, dtype=float)
     terms: Terms = [(pairs[:, 1], class_number), (pairs[:, 0], -class_number)]
     yield linear_rows("ascending", (len(pairs),), terms, lower=1.0)
-    own_class = c.chosen.index[problem.labels]
-    yield linear_rows("ownclass", v.alpha.shape, [(v.alpha.index, 1.0), (own_class, -1.0)], upper=0.0)
-    most = np.zeros(c.counts.shape)
+    own_class = v["chosen"].index[problem.labels]
+    yield linear_rows("ownclass", v["alpha"].shape, [(v["alpha"].index, 1.0), (own_class, -1.0)], upper=0.0)
+    most = np.zeros(v["counts"].shape)
     for number, here, _, _ in _domains(problem):
         sizes = np.broadcast_to(problem.unlabeled_size[here], (n_leaves, len(here)))
         most[number] = problem.unlabeled_size[here].sum()
-        terms = [(c.counts.index[number], 1.0), (v.delta.index[:, here], -sizes)]
+        terms = [(v["counts"].index[number], 1.0), (v["delta"].index[:, here], -sizes)]
         yield linear_rows("leafcount", (n_leaves,), terms, lower=0.0, upper=0.0)
-    terms = [(c.counts.index, 1.0), (c.chosen.index.T[None, :, :], -most)]
-    yield linear_rows("countclass", c.counts.shape, terms, upper=0.0)
-    of_cell = np.moveaxis(c.counts.index, 1, 2)
-    low, high = (bounds.reshape(c.over.shape) for bounds in (problem.targets.low, problem.targets.high))
-    yield linear_rows("cellhigh", c.over.shape, [(of_cell, 1.0), (c.over.index, -1.0)], upper=high)
-    yield linear_rows("celllow", c.under.shape, [(of_cell, 1.0), (c.under.index, 1.0)], lower=low)
-    xi = v.xi.index.ravel()
-    for name, block in (("over", c.over), ("under", c.under)):
+    terms = [(v["counts"].index, 1.0), (v["chosen"].index.T[None, :, :], -most)]
+    yield linear_rows("countclass", v["counts"].shape, terms, upper=0.0)
+    of_cell = np.moveaxis(v["counts"].index, 1, 2)
+    low, high = (bounds.reshape(v["over"].shape) for bounds in (problem.targets.low, problem.targets.high))
+    yield linear_rows("cellhigh", v["over"].shape, [(of_cell, 1.0), (v["over"].index, -1.0)], upper=high)
+    yield linear_rows("celllow", v["under"].shape, [(of_cell, 1.0), (v["under"].index, 1.0)], lower=low)
+    xi = v["xi"].index.ravel()
+    for name, block in (("over", v["over"]), ("under", v["under"])):
         yield linear_rows(f"rows{name}", xi.shape, [(xi, 1.0), (block.index, -1.0)], lower=0.0)
 
 
-def few_features_rows(v: P2Variables, prepared: Prepared) -> Iterator[Rows]:
+def few_features_rows(v: Variables, prepared: Prepared) -> Iterator[Rows]:
     """At most k features per split: |omega_bj| <= s used_bj and sum_j used_bj <= k, if there is a limit.
 
     These equations are not in the paper.
     """
-    if v.used is None or prepared.most_features is None:
+    if prepared.most_features is None:
         return
     s = prepared.bounds.s
-    yield linear_rows("used1", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, -s)], upper=0.0)
-    yield linear_rows("used2", v.omega.shape, [(v.omega.index, 1.0), (v.used.index, s)], lower=0.0)
-    yield linear_rows("fewused", v.gamma.shape, [(v.used.index, 1.0)], upper=float(prepared.most_features))
+    yield linear_rows("used1", v["omega"].shape, [(v["omega"].index, 1.0), (v["used"].index, -s)], upper=0.0)
+    yield linear_rows("used2", v["omega"].shape, [(v["omega"].index, 1.0), (v["used"].index, s)], lower=0.0)
+    yield linear_rows("fewused", v["gamma"].shape, [(v["used"].index, 1.0)], upper=float(prepared.most_features))
 
 
 def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
@@ -368,7 +355,7 @@ def encode_tree(milp: Milp, problem: Problem, tree: ObliqueTree) -> FloatArray:
 
 
 def _class_values(assignment: Assignment) -> dict[str, FloatArray]:
-    """The values of `ClassVariables`."""
+    """The values of the additional variables for more than two classes."""
     problem, tree = assignment.problem, assignment.tree
     n_classes, n_leaves = problem.n_classes, tree.topology.n_leaves
     position, classes = assignment.unlabeled_leaves - n_leaves, assignment.unlabeled_classes

@@ -13,9 +13,10 @@ from scipy.spatial import KDTree
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.p2.costs import MARGIN_TOLERANCE
+from s2oct.p2.milp import Variables
 from s2oct.p2.proof import Bound
 from s2oct.problem.problem import Problem, equal_rows
-from s2oct.solvers.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
+from s2oct.solvers.model import Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
 from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 
@@ -29,28 +30,11 @@ class OcthSpec:
     mu: float = 0.005
 
 
-@dataclass(frozen=True)
-class OcthVariables:
-    """The variables of OCT-H. Axes: b branch nodes, t leaves, i rows, j features, k classes."""
-
-    a: Block  # (b, j) normal vectors
-    b: Block  # (b,)   offsets
-    size: Block  # (b, j) |a|
-    d: Block  # (b,)   1 where a node splits
-    used: Block  # (b, j) 1 where a split may use a feature
-    z: Block  # (i, t) 1 where a row ends in a leaf
-    occupied: Block  # (t,)   1 where a leaf holds rows
-    c: Block  # (k, t) 1 for the class of a leaf
-    loss: Block  # (t,)   misclassified rows of a leaf
-    n_leaf: Block  # (t,)   rows of a leaf
-    n_class: Block  # (k, t) rows of a class in a leaf
-
-
 def build_octh(problem: Problem, topology: Topology, spec: OcthSpec) -> Milp:
     """OCT-H over the labeled rows of a problem whose features lie in [0, 1]."""
     builder = ModelBuilder()
     v = _variables(builder, problem, topology)
-    costs: Costs = [(v.loss, 1.0 / baseline_errors(problem)), (v.used, spec.complexity)]
+    costs: Costs = [(v["loss"], 1.0 / baseline_errors(problem)), (v["used"], spec.complexity)]
     return builder.build(costs, _equations(v, problem, topology, spec))
 
 
@@ -68,25 +52,29 @@ def attainable_cost(problem: Problem, spec: OcthSpec, bound: float) -> float:
     return float(np.ceil(bound * baseline - 1e-6) / baseline)
 
 
-def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> OcthVariables:
+def _variables(builder: ModelBuilder, problem: Problem, topology: Topology) -> Variables:
+    """The variables of OCT-H. Axes: b branch nodes, t leaves, i rows, j features, k classes."""
     nb, nt, k = topology.n_branches, topology.n_leaves, problem.n_classes
     n, p = problem.n_labeled, problem.n_features
-    return OcthVariables(
-        a=builder.add("a", (nb, p), lower=-1, upper=1),
-        b=builder.add("b", (nb,), lower=-1, upper=1),
-        size=builder.add("size", (nb, p), upper=1),
-        d=builder.add("d", (nb,), upper=1, integral=True),
-        used=builder.add("used", (nb, p), upper=1, integral=True),
-        z=builder.add("z", (n, nt), upper=1, integral=True),
-        occupied=builder.add("occupied", (nt,), upper=1, integral=True),
-        c=builder.add("c", (k, nt), upper=1, integral=True),
-        loss=builder.add("loss", (nt,)),
-        n_leaf=builder.add("n_leaf", (nt,)),
-        n_class=builder.add("n_class", (k, nt)),
-    )
+    # (b, j) normal vectors, (b,) offsets, and (b, j) |a|.
+    builder.add("a", (nb, p), lower=-1, upper=1)
+    builder.add("b", (nb,), lower=-1, upper=1)
+    builder.add("size", (nb, p), upper=1)
+    # (b,) 1 where a node splits, and (b, j) 1 where a split may use a feature.
+    builder.add("d", (nb,), upper=1, integral=True)
+    builder.add("used", (nb, p), upper=1, integral=True)
+    # (i, t) 1 where a row ends in a leaf, (t,) 1 where a leaf holds rows, and (k, t) 1 for the class of a leaf.
+    builder.add("z", (n, nt), upper=1, integral=True)
+    builder.add("occupied", (nt,), upper=1, integral=True)
+    builder.add("c", (k, nt), upper=1, integral=True)
+    # (t,) misclassified rows of a leaf, (t,) its rows, and (k, t) its rows of a class.
+    builder.add("loss", (nt,))
+    builder.add("n_leaf", (nt,))
+    builder.add("n_class", (k, nt))
+    return builder.blocks
 
 
-def _equations(v: OcthVariables, problem: Problem, topology: Topology, spec: OcthSpec) -> Iterator[Rows]:
+def _equations(v: Variables, problem: Problem, topology: Topology, spec: OcthSpec) -> Iterator[Rows]:
     yield from loss_rows(v, float(problem.labeled_multiplicity.sum()))
     yield from count_rows(v, problem)
     yield from leaf_rows(v, problem, spec.min_leaf)
@@ -94,61 +82,61 @@ def _equations(v: OcthVariables, problem: Problem, topology: Topology, spec: Oct
     yield from split_rows(v, topology)
 
 
-def loss_rows(v: OcthVariables, n: float) -> Iterator[Rows]:
+def loss_rows(v: Variables, n: float) -> Iterator[Rows]:
     """L_t >= N_t - N_kt - n (1 - c_kt) and L_t <= N_t - N_kt + n c_kt."""
-    counts: Terms = [(v.loss.index, 1.0), (v.n_leaf.index, -1.0), (v.n_class.index, 1.0), (v.c.index, -n)]
-    yield linear_rows("loss_lower", v.c.shape, counts, lower=-n)
-    yield linear_rows("loss_upper", v.c.shape, counts, upper=0.0)
+    counts: Terms = [(v["loss"].index, 1.0), (v["n_leaf"].index, -1.0), (v["n_class"].index, 1.0), (v["c"].index, -n)]
+    yield linear_rows("loss_lower", v["c"].shape, counts, lower=-n)
+    yield linear_rows("loss_upper", v["c"].shape, counts, upper=0.0)
 
 
-def count_rows(v: OcthVariables, problem: Problem) -> Iterator[Rows]:
+def count_rows(v: Variables, problem: Problem) -> Iterator[Rows]:
     """N_kt = sum of z_it over the rows of class k, and N_t = sum of z_it."""
     counts = problem.labeled_multiplicity
-    z = v.z.index.T
+    z = v["z"].index.T
     of_class = (problem.labels[None, :] == np.arange(problem.n_classes)[:, None]) * counts
-    terms: Terms = [(z[None, :, :], of_class[:, None, :]), (v.n_class.index, -1.0)]
-    yield linear_rows("class_count", v.c.shape, terms, lower=0.0, upper=0.0)
-    yield linear_rows("leaf_count", v.n_leaf.shape, [(z, counts), (v.n_leaf.index, -1.0)], lower=0.0, upper=0.0)
+    terms: Terms = [(z[None, :, :], of_class[:, None, :]), (v["n_class"].index, -1.0)]
+    yield linear_rows("class_count", v["c"].shape, terms, lower=0.0, upper=0.0)
+    yield linear_rows("leaf_count", v["n_leaf"].shape, [(z, counts), (v["n_leaf"].index, -1.0)], lower=0.0, upper=0.0)
 
 
-def leaf_rows(v: OcthVariables, problem: Problem, min_leaf: int) -> Iterator[Rows]:
+def leaf_rows(v: Variables, problem: Problem, min_leaf: int) -> Iterator[Rows]:
     """One class per occupied leaf; one leaf per row; rows only in occupied leaves, at least N_min in each."""
     yield linear_rows(
-        "one_class", v.occupied.shape, [(v.c.index.T, 1.0), (v.occupied.index, -1.0)], lower=0.0, upper=0.0
+        "one_class", v["occupied"].shape, [(v["c"].index.T, 1.0), (v["occupied"].index, -1.0)], lower=0.0, upper=0.0
     )
-    yield linear_rows("one_leaf", (v.z.shape[0],), [(v.z.index, 1.0)], lower=1.0, upper=1.0)
-    yield linear_rows("occupied", v.z.shape, [(v.z.index, 1.0), (v.occupied.index, -1.0)], upper=0.0)
-    terms: Terms = [(v.z.index.T, problem.labeled_multiplicity), (v.occupied.index, -float(min_leaf))]
-    yield linear_rows("min_leaf", v.occupied.shape, terms, lower=0.0)
+    yield linear_rows("one_leaf", (v["z"].shape[0],), [(v["z"].index, 1.0)], lower=1.0, upper=1.0)
+    yield linear_rows("occupied", v["z"].shape, [(v["z"].index, 1.0), (v["occupied"].index, -1.0)], upper=0.0)
+    terms: Terms = [(v["z"].index.T, problem.labeled_multiplicity), (v["occupied"].index, -float(min_leaf))]
+    yield linear_rows("min_leaf", v["occupied"].shape, terms, lower=0.0)
 
 
-def side_rows(v: OcthVariables, X: FloatArray, topology: Topology, mu: float) -> Iterator[Rows]:
+def side_rows(v: Variables, X: FloatArray, topology: Topology, mu: float) -> Iterator[Rows]:
     """A . x_i + mu <= b + (2 + mu)(1 - z_it) left of b, and a . x_i >= b - 2 (1 - z_it) right of b."""
     for name, side, sign, big, gap in (("left", 0, 1.0, 2.0 + mu, mu), ("right", 1, -1.0, 2.0, 0.0)):
         leaf, step = np.nonzero(topology.path_sides == side)
         node = topology.path_nodes[leaf, step]
         terms: Terms = [
-            (v.a.index[node][:, None, :], sign * X[None, :, :]),
-            (v.b.index[node][:, None], -sign),
-            (v.z.index.T[leaf], big),
+            (v["a"].index[node][:, None, :], sign * X[None, :, :]),
+            (v["b"].index[node][:, None], -sign),
+            (v["z"].index.T[leaf], big),
         ]
         yield linear_rows(name, (len(leaf), len(X)), terms, upper=big - gap)
 
 
-def split_rows(v: OcthVariables, topology: Topology) -> Iterator[Rows]:
+def split_rows(v: Variables, topology: Topology) -> Iterator[Rows]:
     """Sum |a_j| <= d, |a_j| <= used_j <= d, sum used_j >= d, |b| <= d, d <= d of the parent."""
-    d = v.d.index[:, None]
-    yield linear_rows("abs_pos", v.a.shape, [(v.size.index, 1.0), (v.a.index, -1.0)], lower=0.0)
-    yield linear_rows("abs_neg", v.a.shape, [(v.size.index, 1.0), (v.a.index, 1.0)], lower=0.0)
-    yield linear_rows("norm", v.d.shape, [(v.size.index, 1.0), (v.d.index, -1.0)], upper=0.0)
-    yield linear_rows("used_pos", v.a.shape, [(v.a.index, 1.0), (v.used.index, -1.0)], upper=0.0)
-    yield linear_rows("used_neg", v.a.shape, [(v.a.index, 1.0), (v.used.index, 1.0)], lower=0.0)
-    yield linear_rows("used_split", v.a.shape, [(v.used.index, 1.0), (d, -1.0)], upper=0.0)
-    yield linear_rows("uses_some", v.d.shape, [(v.used.index, 1.0), (v.d.index, -1.0)], lower=0.0)
-    yield linear_rows("offset_upper", v.d.shape, [(v.b.index, 1.0), (v.d.index, -1.0)], upper=0.0)
-    yield linear_rows("offset_lower", v.d.shape, [(v.b.index, 1.0), (v.d.index, 1.0)], lower=0.0)
+    d = v["d"].index[:, None]
+    yield linear_rows("abs_pos", v["a"].shape, [(v["size"].index, 1.0), (v["a"].index, -1.0)], lower=0.0)
+    yield linear_rows("abs_neg", v["a"].shape, [(v["size"].index, 1.0), (v["a"].index, 1.0)], lower=0.0)
+    yield linear_rows("norm", v["d"].shape, [(v["size"].index, 1.0), (v["d"].index, -1.0)], upper=0.0)
+    yield linear_rows("used_pos", v["a"].shape, [(v["a"].index, 1.0), (v["used"].index, -1.0)], upper=0.0)
+    yield linear_rows("used_neg", v["a"].shape, [(v["a"].index, 1.0), (v["used"].index, 1.0)], lower=0.0)
+    yield linear_rows("used_split", v["a"].shape, [(v["used"].index, 1.0), (d, -1.0)], upper=0.0)
+    yield linear_rows("uses_some", v["d"].shape, [(v["used"].index, 1.0), (v["d"].index, -1.0)], lower=0.0)
+    yield linear_rows("offset_upper", v["d"].shape, [(v["b"].index, 1.0), (v["d"].index, -1.0)], upper=0.0)
+    yield linear_rows("offset_lower", v["d"].shape, [(v["b"].index, 1.0), (v["d"].index, 1.0)], lower=0.0)
     child = np.arange(2, topology.n_leaves)
-    terms: Terms = [(v.d.index[child - 1], 1.0), (v.d.index[child // 2 - 1], -1.0)]
+    terms: Terms = [(v["d"].index[child - 1], 1.0), (v["d"].index[child // 2 - 1], -1.0)]
     yield linear_rows("hierarchy", (len(child),), terms, upper=0.0)
 
 

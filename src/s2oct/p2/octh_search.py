@@ -29,15 +29,6 @@ from s2oct.trees.tree import ObliqueTree
 WIDER = 1 + 1e-7
 """Gaps are slightly wider than mu, so that rounding does not undo them."""
 
-ROWS_AT_ONCE = 60
-"""Rows per side that the linear program of a widest gap starts with and adds at a time."""
-
-CLEARING_WORK = 1200
-"""Limit on linear programs times features to widen the gap of one split."""
-
-STRETCH = 2e6
-"""Moves and leaves times rows between two looks at the clock."""
-
 _BESIDE = 1e-7
 
 _WORTH = 1e-9
@@ -80,6 +71,12 @@ class OcthParameters:
         Number of hyperplanes of a node that are moved into gaps, those with the fewest errors before.
     n_switches : int
         Number of rows on the wrong side of a node, the nearest first, that are tried on its other side.
+    rows_at_once : int
+        Rows per side that the linear program of a widest gap starts with and adds at a time.
+    clearing_work : int
+        Limit on linear programs times features to widen the gap of one split.
+    stretch_work : float
+        Moves and leaves times rows between two looks at the clock.
     """
 
     starts: tuple[str, ...] = ("cart", "random", "best", "random", "alternating", "best", "random", "best")
@@ -101,6 +98,9 @@ class OcthParameters:
     n_sweeps: int = 8
     n_cuts: int = 3
     n_switches: int = 4
+    rows_at_once: int = 60
+    clearing_work: int = 1200
+    stretch_work: float = 2e6
 
 
 DEFAULTS = OcthParameters()
@@ -119,10 +119,9 @@ class OcthSearch:
     def first_trees(self, deadline: Deadline) -> Iterator[ObliqueTree]:
         """CART's trees in standard form, and after node fits. The first one has CART's errors if there are gaps."""
         for criterion in ("gini", "entropy"):
-            planes = cart_start(self.problem, self.topology, self.spec, criterion, self.seed)
-            tree = standard_form(self.problem, self.topology, self.spec, *planes, deadline)
+            tree = self.standard_form(self.cart_start(criterion, self.seed), deadline)
             yield tree
-            yield self._refitted(tree, deadline)
+            yield self.refitted(tree, deadline)
 
     def run_round(self, number: int, best: ObliqueTree | None, deadline: Deadline) -> ObliqueTree:
         """The tree of one round, in standard form."""
@@ -134,22 +133,17 @@ class OcthSearch:
         # 2. Anneal for few errors at a low price of rows in gaps, then at a price that keeps all rows out of them.
         planes = self._annealed(planes, rng, deadline, is_again=kind == "best")
         # 3. Turn the hyperplanes into a tree of OCT-H: annealing does not enforce gaps and leaf sizes.
-        tree = standard_form(problem, self.topology, self.spec, *planes, deadline)
+        tree = self.standard_form(planes, deadline)
         # 4. Refit the nodes of a tree that is nearly as good as the best one: for others the time is wasted.
         if best is not None and errors_of(problem, tree) <= parameters.promising * errors_of(problem, best):
-            return self._refitted(tree, deadline)
+            return self.refitted(tree, deadline)
         return tree
 
     @cached_property
     def cart_errors(self) -> float:
         """Number of labeled rows that CART misclassifies; its splits need no gaps."""
-        planes = cart_start(self.problem, self.topology, self.spec, seed=self.seed)
-        tree = ObliqueTree(self.topology, *planes, self.topology.leaf_classes)
+        tree = ObliqueTree.of(self.topology, *self.cart_start("gini", self.seed))
         return errors_of(self.problem, with_majority_classes(self.problem, tree))
-
-    def _refitted(self, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
-        until = deadline.within(self.parameters.refitting * deadline.seconds_left)
-        return refitted(self.problem, self.spec, tree, until, self.parameters)
 
     def _start(
         self, kind: str, number: int, best: ObliqueTree | None, rng: np.random.Generator, deadline: Deadline
@@ -157,11 +151,45 @@ class OcthSearch:
         if kind == "best" and best is not None:
             return best.omega.copy(), best.gamma.copy()
         if kind == "cart":
-            criterion = ("gini", "entropy")[number // len(self.parameters.starts) % 2]
-            return cart_start(self.problem, self.topology, self.spec, criterion, number)
+            return self.cart_start(("gini", "entropy")[number // len(self.parameters.starts) % 2], number)
         if kind == "alternating" and self.topology.n_classes == 2:
             return alternating_start(self._instance, rng, deadline)
-        return random_start(self.problem, self.topology, rng)
+        # A random feature at every node, split between two random rows.
+        omega, gamma = self._no_splits()
+        for b in range(self.topology.n_branches):
+            feature = int(rng.integers(self.problem.n_features))
+            first, second = self.problem.X_labeled[rng.integers(self.problem.n_labeled, size=2), feature]
+            omega[b, feature] = rng.choice([-1.0, 1.0])
+            gamma[b] = omega[b, feature] * 0.5 * (first + second)
+        return omega, gamma
+
+    def cart_start(self, criterion: str, seed: int) -> Hyperplanes:
+        """The splits of scikit-learn's CART with the same depth and minimum leaf, each in the middle of its gap."""
+        X, labels, sizes = self.problem.X_labeled, self.problem.labels, self.problem.labeled_multiplicity
+        enough = max(self.spec.min_leaf, 1)
+        cart = DecisionTreeClassifier(
+            max_depth=self.topology.depth, min_samples_leaf=enough, criterion=criterion, random_state=seed
+        )
+        tree = cart.fit(X, labels, sample_weight=sizes).tree_
+        # CART compares single precision.
+        as_cart_sees = X.astype(np.float32)
+        omega, gamma = self._no_splits()
+        pending = [(0, 1, np.arange(len(X)))]
+        while pending:
+            node, target, rows = pending.pop()
+            if tree.children_left[node] == tree.children_right[node]:
+                continue
+            feature = int(tree.feature[node])
+            right = as_cart_sees[rows, feature] > tree.threshold[node]
+            values = X[rows, feature]
+            omega[target - 1, feature] = 1.0
+            gamma[target - 1] = 0.5 * (values[~right].max() + values[right].min())
+            pending.append((int(tree.children_left[node]), 2 * target, rows[~right]))
+            pending.append((int(tree.children_right[node]), 2 * target + 1, rows[right]))
+        return omega, gamma
+
+    def _no_splits(self) -> Hyperplanes:
+        return np.zeros((self.topology.n_branches, self.problem.n_features)), np.zeros(self.topology.n_branches)
 
     def _annealed(
         self, planes: Hyperplanes, rng: np.random.Generator, deadline: Deadline, *, is_again: bool
@@ -184,7 +212,9 @@ class OcthSearch:
             int(rng.integers(1, 2**62)),
         )
         best = np.array(omega, order="C"), np.where(omega.any(axis=1), gamma, 0.0)
-        stretch = max(int(STRETCH / ((parameters.moves + self.topology.n_leaves) * problem.n_labeled)), 1)
+        stretch = max(
+            int(parameters.stretch_work / ((parameters.moves + self.topology.n_leaves) * problem.n_labeled)), 1
+        )
         for n, temperatures, price in (
             (n_visits, (hot, parameters.cold), in_gap),
             (n_visits // 3, parameters.settling, parameters.settling_price),
@@ -229,49 +259,88 @@ class OcthSearch:
             floor=0.0,
         )
 
+    def standard_form(self, planes: Hyperplanes, deadline: Deadline = NO_DEADLINE) -> ObliqueTree:
+        """A tree of OCT-H near the given hyperplanes, built from the top down.
+
+        A split stays as it is if its gap is wide enough and both sides have enough rows. If only the gap is too narrow,
+        the direction with the widest gap separates the same rows. If that gap is too narrow, rows next to it change
+        sides, or the offset moves to the nearest suitable gap. A node that has all rows on one side, or no such gap, is
+        removed: its child on the side of most rows takes its place and gets all its rows.
+        """
+        problem, n_leaves, (omega, gamma) = self.problem, self.topology.n_leaves, planes
+        new_omega, new_gamma = np.zeros_like(omega), np.full_like(gamma, -self.spec.mu / 2)
+        pending = [(1, 1, np.arange(problem.n_labeled))]
+        while pending:
+            source, target, rows = pending.pop()
+            if source >= n_leaves or target >= n_leaves:
+                continue
+            X, sizes = problem.X_labeled[rows], problem.labeled_multiplicity[rows]
+            split = split_near(X, sizes, omega[source - 1], float(gamma[source - 1]), self.spec, deadline)
+            if split is None:
+                right = X @ omega[source - 1] > gamma[source - 1]
+                to_the_right = float(sizes[right].sum()) > 0.5 * float(sizes.sum())
+                pending.append((2 * source + int(to_the_right), target, rows))
+                continue
+            new_omega[target - 1], new_gamma[target - 1] = split.direction, split.offset
+            right = X @ split.direction > split.offset
+            pending.append((2 * source + 1, 2 * target + 1, rows[right]))
+            pending.append((2 * source, 2 * target, rows[~right]))
+        return with_majority_classes(problem, ObliqueTree.of(self.topology, new_omega, new_gamma))
+
+    def refitted(self, tree: ObliqueTree, deadline: Deadline) -> ObliqueTree:
+        """The tree with its nodes refitted from the bottom up, in a share of the remaining time.
+
+        This is repeated while it removes errors of the whole tree.
+        """
+        deadline = deadline.within(self.parameters.refitting * deadline.seconds_left)
+        fewest = errors_of(self.problem, tree)
+        for _ in range(self.parameters.n_sweeps):
+            before = fewest
+            for node in reversed(self.topology.branches):
+                if deadline.passed:
+                    return tree
+                for planes in self._candidates(tree, node, deadline):
+                    if fewest == 0 or deadline.passed:
+                        return tree
+                    other = self.standard_form(planes, deadline)
+                    errors = errors_of(self.problem, other)
+                    if errors < fewest:
+                        tree, fewest = other, errors
+                        break
+            if fewest == before:
+                break
+        return tree
+
+    def _candidates(self, tree: ObliqueTree, node: int, deadline: Deadline) -> Iterator[Hyperplanes]:
+        """Hyperplanes of the tree with another one at a node, the most promising first."""
+        problem, parameters = self.problem, self.parameters
+        right = tree.goes_right(problem.X_labeled).T
+        rows = np.flatnonzero(reaches(right, node))
+        X, right, labels = problem.X_labeled[rows], right[:, rows], problem.labels[rows]
+        on_left, on_right = (ends(tree.leaf_classes, right, 2 * node + side) == labels for side in (0, 1))
+        sizes = problem.labeled_multiplicity[rows]
+        gain = sizes * (on_right.astype(float) - on_left)
+        if not gain.any():
+            return
+        found = [
+            (direction, _best_cut(X @ direction, gain, sizes, self.spec.min_leaf)) for direction in _directions(X, gain)
+        ]
+        cuts = sorted(((*cut, direction) for direction, cut in found if cut is not None), key=lambda cut: cut[0])
+        best_cuts = ((direction, offset) for _, offset, direction in cuts[: parameters.n_cuts])
+        # The rows that would gain on the other side, the nearest first.
+        distance = X @ tree.omega[node - 1] - tree.gamma[node - 1]
+        wrong = np.flatnonzero(np.where(right[node - 1], -gain, gain) > 0)
+        wrong = wrong[np.argsort(np.abs(distance[wrong]), kind="stable")][: parameters.n_switches]
+        for direction, offset in chain(best_cuts, _switched(X, right[node - 1], wrong, distance, deadline)):
+            omega, gamma = tree.omega.copy(), tree.gamma.copy()
+            omega[node - 1], gamma[node - 1] = direction, offset
+            yield omega, gamma
+
 
 def errors_of(problem: Problem, tree: ObliqueTree) -> float:
     """Number of labeled rows that a tree misclassifies."""
     wrong = tree.predict(problem.X_labeled) != problem.labels
     return float(problem.labeled_multiplicity[wrong].sum())
-
-
-def cart_start(
-    problem: Problem, topology: Topology, spec: OcthSpec, criterion: str = "gini", seed: int = 0
-) -> Hyperplanes:
-    """The splits of scikit-learn's CART with the same depth and minimum leaf, each in the middle of its gap."""
-    omega, gamma = np.zeros((topology.n_branches, problem.n_features)), np.zeros(topology.n_branches)
-    X = problem.X_labeled
-    # CART compares single precision.
-    as_cart_sees = X.astype(np.float32)
-    cart = DecisionTreeClassifier(
-        max_depth=topology.depth, min_samples_leaf=max(spec.min_leaf, 1), criterion=criterion, random_state=seed
-    )
-    tree = cart.fit(X, problem.labels, sample_weight=problem.labeled_multiplicity).tree_
-    pending = [(0, 1, np.arange(len(X)))]
-    while pending:
-        node, target, rows = pending.pop()
-        if tree.children_left[node] == tree.children_right[node]:
-            continue
-        feature = int(tree.feature[node])
-        right = as_cart_sees[rows, feature] > tree.threshold[node]
-        values = X[rows, feature]
-        omega[target - 1, feature] = 1.0
-        gamma[target - 1] = 0.5 * (values[~right].max() + values[right].min())
-        pending.append((int(tree.children_left[node]), 2 * target, rows[~right]))
-        pending.append((int(tree.children_right[node]), 2 * target + 1, rows[right]))
-    return omega, gamma
-
-
-def random_start(problem: Problem, topology: Topology, rng: np.random.Generator) -> Hyperplanes:
-    """A random feature at every node, split between two random rows."""
-    omega, gamma = np.zeros((topology.n_branches, problem.n_features)), np.zeros(topology.n_branches)
-    for b in range(topology.n_branches):
-        feature = int(rng.integers(problem.n_features))
-        first, second = problem.X_labeled[rng.integers(problem.n_labeled, size=2), feature]
-        omega[b, feature] = rng.choice([-1.0, 1.0])
-        gamma[b] = omega[b, feature] * 0.5 * (first + second)
-    return omega, gamma
 
 
 class GapSplit(NamedTuple):
@@ -280,43 +349,6 @@ class GapSplit(NamedTuple):
     direction: FloatArray
     offset: float
     width: float
-
-
-def standard_form(
-    problem: Problem,
-    topology: Topology,
-    spec: OcthSpec,
-    omega: FloatArray,
-    gamma: FloatArray,
-    deadline: Deadline = NO_DEADLINE,
-) -> ObliqueTree:
-    """A tree of OCT-H near the given hyperplanes, built from the top down.
-
-    A split stays as it is if its gap is wide enough and both sides have enough rows. If only the gap is too narrow, the
-    direction with the widest gap separates the same rows. If that gap is too narrow, rows next to it change sides, or
-    the offset moves to the nearest suitable gap. A node that has all rows on one side, or no such gap, is removed: its
-    child on the side of most rows takes its place and gets all its rows.
-    """
-    new_omega = np.zeros_like(omega)
-    new_gamma = np.full_like(gamma, -spec.mu / 2)
-
-    def place(source: int, target: int, rows: IntArray) -> None:
-        if source >= topology.n_leaves or target >= topology.n_leaves:
-            return
-        X, sizes = problem.X_labeled[rows], problem.labeled_multiplicity[rows]
-        right = X @ omega[source - 1] > gamma[source - 1]
-        split = split_near(X, sizes, omega[source - 1], float(gamma[source - 1]), spec, deadline)
-        if split is None:
-            to_the_right = float(sizes[right].sum()) > 0.5 * float(sizes.sum())
-            place(2 * source + int(to_the_right), target, rows)
-            return
-        new_omega[target - 1], new_gamma[target - 1] = split.direction, split.offset
-        right = X @ split.direction > split.offset
-        place(2 * source, 2 * target, rows[~right])
-        place(2 * source + 1, 2 * target + 1, rows[right])
-
-    place(1, 1, np.arange(problem.n_labeled))
-    return with_majority_classes(problem, ObliqueTree(topology, new_omega, new_gamma, topology.leaf_classes))
 
 
 def split_near(
@@ -350,11 +382,7 @@ def _nearest_gap(
     values: FloatArray, sizes: FloatArray, direction: FloatArray, offset: float, spec: OcthSpec
 ) -> GapSplit | None:
     """The nearest offset in a gap that is mu wide and has enough rows on both sides; None without such a gap."""
-    order = np.argsort(values, kind="stable")
-    ordered, below = values[order], np.cumsum(sizes[order])[:-1]
-    enough = max(spec.min_leaf, 1)
-    wide = np.diff(ordered) >= spec.mu * WIDER
-    usable = np.flatnonzero(wide & (below >= enough) & (float(sizes.sum()) - below >= enough))
+    ordered, _, usable = _cuts(values, sizes, spec.min_leaf, spec.mu * WIDER)
     if not len(usable):
         return None
     low, high = ordered[usable], ordered[usable + 1]
@@ -363,13 +391,26 @@ def _nearest_gap(
     return GapSplit(direction, float(nearest[chosen]), float(high[chosen] - low[chosen]))
 
 
+def _cuts(
+    values: FloatArray, sizes: FloatArray, min_leaf: int, width: float = 0.0
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """The sorted values, their order, and the cuts at gaps of this width with enough rows on both sides.
+
+    A cut is the position of the last value below it.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered, below = values[order], np.cumsum(sizes[order])[:-1]
+    gap, fewest = np.diff(ordered), np.minimum(below, float(sizes.sum()) - below)
+    return ordered, order, np.flatnonzero((gap > 0) & (gap >= width) & (fewest >= max(min_leaf, 1)))
+
+
 def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: Deadline) -> GapSplit | None:
     """The split with the widest gap between the rows on the right and all others on the left; None if there is none.
 
     A linear program over |a|_1 <= 1. It starts with the rows nearest to a hyperplane, at the given ``distance``, and
     adds others while they are nearer to the new hyperplane.
     """
-    n, p = X.shape
+    (n, p), at_once = X.shape, DEFAULTS.rows_at_once
     side = np.where(right, 1.0, -1.0)
     # a = a+ - a-, gamma and half the width.
     program = LinearProgram(
@@ -380,7 +421,7 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
     program.add_rows(np.concatenate([-np.ones(2 * p), [0.0, 0.0]])[None, :], np.array([-1.0]))
     by_distance = np.argsort(np.abs(distance), kind="stable")
     added = np.zeros(n, dtype=bool)
-    new = np.concatenate([by_distance[side[by_distance] == s][:ROWS_AT_ONCE] for s in (-1.0, 1.0)])
+    new = np.concatenate([by_distance[side[by_distance] == s][:at_once] for s in (-1.0, 1.0)])
     while len(new):
         S = side[new, None] * X[new]
         program.add_rows(np.column_stack([S, -S, -side[new], -np.ones(len(new))]), np.zeros(len(new)))
@@ -390,7 +431,7 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
             return None
         direction, offset = solution[:p] - solution[p : 2 * p], float(solution[2 * p])
         slack = side * (X @ direction - offset) - solution[-1]
-        nearest = np.argsort(np.where(added, np.inf, slack), kind="stable")[: 2 * ROWS_AT_ONCE]
+        nearest = np.argsort(np.where(added, np.inf, slack), kind="stable")[: 2 * at_once]
         new = nearest[~added[nearest] & (slack[nearest] < -_WORTH)]
     return _in_the_middle(X, right, direction)
 
@@ -408,7 +449,7 @@ def cleared_gap(
     The rows next to a widest gap keep it narrow. Each step moves the row whose change of side widens the gap most,
     until the gap is wide enough.
     """
-    programs = CLEARING_WORK // X.shape[1]
+    programs = DEFAULTS.clearing_work // X.shape[1]
     while split.width < width:
         distance = X @ split.direction - split.offset
         beside = np.flatnonzero(np.abs(distance) <= 0.5 * split.width + _BESIDE)
@@ -439,57 +480,6 @@ def _in_the_middle(X: FloatArray, right: BoolArray, direction: FloatArray) -> Ga
     return GapSplit(direction / size, 0.5 * (low + high), high - low) if high > low else None
 
 
-def refitted(
-    problem: Problem, spec: OcthSpec, tree: ObliqueTree, deadline: Deadline, parameters: OcthParameters = DEFAULTS
-) -> ObliqueTree:
-    """The tree with its nodes refitted from the bottom up, repeatedly while this removes errors of the whole tree."""
-    fewest = errors_of(problem, tree)
-    for _ in range(parameters.n_sweeps):
-        before = fewest
-        for node in reversed(tree.topology.branches):
-            if deadline.passed:
-                return tree
-            for omega, gamma in _candidates(problem, spec, tree, node, parameters, deadline):
-                if fewest == 0 or deadline.passed:
-                    return tree
-                other = standard_form(problem, tree.topology, spec, omega, gamma, deadline)
-                errors = errors_of(problem, other)
-                if errors < fewest:
-                    tree, fewest = other, errors
-                    break
-        if fewest == before:
-            break
-    return tree
-
-
-def _candidates(
-    problem: Problem, spec: OcthSpec, tree: ObliqueTree, node: int, parameters: OcthParameters, deadline: Deadline
-) -> Iterator[Hyperplanes]:
-    """Hyperplanes of the tree with another one at a node, the most promising first."""
-    right = tree.goes_right(problem.X_labeled).T
-    rows = np.flatnonzero(reaches(right, node))
-    X, right, labels = problem.X_labeled[rows], right[:, rows], problem.labels[rows]
-    on_left, on_right = (ends(tree.leaf_classes, right, 2 * node + side) == labels for side in (0, 1))
-    sizes = problem.labeled_multiplicity[rows]
-    gain = sizes * (on_right.astype(float) - on_left)
-    if not gain.any():
-        return
-    cuts = [
-        (errors, k, direction, offset)
-        for k, direction in enumerate(_directions(X, gain))
-        for errors, offset in _best_cuts(X @ direction, gain, sizes, spec.min_leaf)
-    ]
-    best_cuts = (cut[2:] for cut in sorted(cuts, key=lambda cut: cut[:2])[: parameters.n_cuts])
-    # The rows that would gain on the other side, the nearest first.
-    distance = X @ tree.omega[node - 1] - tree.gamma[node - 1]
-    wrong = np.flatnonzero(np.where(right[node - 1], -gain, gain) > 0)
-    wrong = wrong[np.argsort(np.abs(distance[wrong]), kind="stable")][: parameters.n_switches]
-    for direction, offset in chain(best_cuts, _switched(X, right[node - 1], wrong, distance, deadline)):
-        omega, gamma = tree.omega.copy(), tree.gamma.copy()
-        omega[node - 1], gamma[node - 1] = direction, offset
-        yield omega, gamma
-
-
 def _switched(
     X: FloatArray, right: BoolArray, wrong: IntArray, distance: FloatArray, deadline: Deadline
 ) -> Iterator[tuple[FloatArray, float]]:
@@ -517,15 +507,12 @@ def _directions(X: FloatArray, gain: FloatArray) -> FloatArray:
     return np.vstack([fitted, np.eye(X.shape[1])[features], -np.eye(X.shape[1])[features]])
 
 
-def _best_cuts(values: FloatArray, gain: FloatArray, sizes: FloatArray, min_leaf: int) -> list[tuple[float, float]]:
-    """The errors and the offset of the best cut with enough rows on both sides; empty if there is none."""
-    order = np.argsort(values, kind="stable")
-    ordered, below = values[order], np.cumsum(sizes[order])[:-1]
-    enough = max(min_leaf, 1)
-    # The gain that rows on the left would have on the right.
-    forgone = np.cumsum(gain[order])[:-1]
-    usable = np.flatnonzero((np.diff(ordered) > 0) & (below >= enough) & (float(sizes.sum()) - below >= enough))
+def _best_cut(values: FloatArray, gain: FloatArray, sizes: FloatArray, min_leaf: int) -> tuple[float, float] | None:
+    """The errors and the offset of the best cut with enough rows on both sides; None if there is none."""
+    ordered, order, usable = _cuts(values, sizes, min_leaf)
     if not len(usable):
-        return []
+        return None
+    # The gain that rows on the left would have on the right.
+    forgone = np.cumsum(gain[order])
     cut = int(usable[forgone[usable].argmin()])
-    return [(float(forgone[cut]), 0.5 * float(ordered[cut] + ordered[cut + 1]))]
+    return float(forgone[cut]), 0.5 * float(ordered[cut] + ordered[cut + 1])

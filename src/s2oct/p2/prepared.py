@@ -9,7 +9,6 @@ import math
 import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -29,36 +28,29 @@ _EXACT_L1_WORK = 5e8
 """Pairs times features up to which the largest distance in the 1-norm is exact rather than bounded by the box."""
 
 
-class Diameter(NamedTuple):
-    """Lower and upper bound on the largest distance between two rows; two rows attain the lower bound."""
-
-    least: float
-    most: float
-
-
-def diameter(X: FloatArray, deadline: Deadline = NO_DEADLINE) -> Diameter:
-    """eta: the largest Euclidean distance between two rows, without an N x N matrix.
+def diameter(X: FloatArray, deadline: Deadline = NO_DEADLINE) -> tuple[float, float]:
+    """Lower and upper bound on eta, the largest Euclidean distance between two rows, without an N x N matrix.
 
     Rows that cannot be farther apart than a known distance are skipped: first single rows (through the centre, or in
     the farthest corner of the box), then pairs of boxes of neighbouring rows. In many dimensions this skips little.
-    After the deadline, the two bounds differ.
+    Two rows attain the lower bound. The upper bound is larger only after the deadline.
     """
     if len(X) < 2:
-        return Diameter(0.0, 0.0)
+        return 0.0, 0.0
     if len(X) ** 2 * X.shape[1] < _QUICK_WORK:
         deadline = NO_DEADLINE
     low, high = X.min(axis=0), X.max(axis=0)
     if deadline.passed:
         widest = X[:, int((0.5 * high - 0.5 * low).argmax())]
         ends = X[[int(widest.argmin()), int(widest.argmax())]]
-        return Diameter(float(np.linalg.norm(ends[1] - ends[0])), float(np.linalg.norm(high - low)))
+        return float(np.linalg.norm(ends[1] - ends[0])), float(np.linalg.norm(high - low))
     rows = X - (0.5 * low + 0.5 * high)
     low, high = rows.min(axis=0), rows.max(axis=0)
     radius = np.linalg.norm(rows, axis=1)
     most = min(float(np.linalg.norm(high - low)), 2 * float(radius.max()))
     best = _far_pair(rows, deadline)
     if deadline.passed:
-        return Diameter(best, max(most, best))
+        return best, max(most, best)
     corner = np.linalg.norm(np.maximum(rows - low, high - rows), axis=1)
     rows = rows[np.minimum(radius + radius.max(), corner) > best]
     boxes = [(box, np.einsum("ij,ij->i", box, box)) for box in (rows[group] for group in _neighbours(rows))]
@@ -67,10 +59,10 @@ def diameter(X: FloatArray, deadline: Deadline = NO_DEADLINE) -> Diameter:
         apart = np.linalg.norm(np.maximum(high[a:] - low[a], high[a] - low[a:]), axis=1)
         for b in a + np.flatnonzero(apart > best):
             if deadline.passed:
-                return Diameter(best, max(most, best))
+                return best, max(most, best)
             if apart[b - a] > best:
                 best = max(best, _largest_distance(*boxes[a], *boxes[b], best))
-    return Diameter(best, best)
+    return best, best
 
 
 def _far_pair(rows: FloatArray, deadline: Deadline) -> float:
@@ -203,12 +195,11 @@ def compute_bounds(
     problem: Problem, depth: int, coefficient_bound: float | None = None, deadline: Deadline = NO_DEADLINE
 ) -> Bounds:
     """All constants of P2 for a problem in model units; ``coefficient_bound`` overrides the rule for s."""
-    found = diameter(problem.X, deadline)
+    least, eta = diameter(problem.X, deadline)
     s = coefficient_bound
     if s is None:
-        s = paper_coefficient_bound(problem.n_rows, problem.n_features, found.most)
-    least = None if found.least == found.most else found.least
-    return Bounds(depth, problem.n_features, found.most, float(s), least)
+        s = paper_coefficient_bound(problem.n_rows, problem.n_features, eta)
+    return Bounds(depth, problem.n_features, eta, float(s), None if least == eta else least)
 
 
 @dataclass(frozen=True)
