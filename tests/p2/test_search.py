@@ -179,7 +179,7 @@ def test_a_separating_start_is_right_about_separable_labels_and_keeps_every_marg
     X = np.vstack([rng.integers(0, 4, (6, 3)), rng.integers(6, 10, (6, 3)), rng.integers(0, 10, (30, 3))]).astype(float)
     problem = Problem.from_arrays(X, ["A"] * 6 + ["B"] * 6 + [None] * 30, totals={"A": 15}).merged()
     instance = Instance.of(prepared_as_is(problem, depth), 0.0)
-    tree = ObliqueTree.of(Topology(depth), *separating_start(instance, rng, NO_DEADLINE))
+    tree = ObliqueTree.of(Topology(depth), *separating_start(instance, rng, NO_DEADLINE, 1e-3))
     found = score_of(problem, tree)
     assert found.n_margin_violations == 0
     assert found.leaf_error == pytest.approx(0.0, abs=1e-9)

@@ -25,13 +25,31 @@ FAR = 1e30
 _CLOSE = 1e-9
 """A smaller distance from the floor is a rounding error."""
 
-STRETCH_WORK, USUAL_MOVES = 2e6, 60
-"""Rows times moves of one stretch, which takes some hundredths of a second and is fixed so that results do not depend
-on speed; and the default number of moves per visit."""
+USUAL_MOVES = 60
+"""Default number of moves per visit."""
 
-VISIT_WORK, CELLS_PER_SECOND = 10, 3e8
-"""Work per row and node besides the features, in features; and rows times nodes times features that a shared core
-processes in a second."""
+
+@dataclass(frozen=True)
+class PaceParameters:
+    """How much of the search runs between two looks at the clock, and how long it takes.
+
+    Attributes
+    ----------
+    stretch_work : float
+        Rows times moves of one stretch, which takes some hundredths of a second and is fixed so that results do not
+        depend on speed.
+    node_work : int
+        Work per row and node besides the features, in features.
+    cells_per_second : float
+        Rows times nodes times features that a shared core processes in a second.
+    """
+
+    stretch_work: float = 2e6
+    node_work: int = 10
+    cells_per_second: float = 3e8
+
+
+PACE = PaceParameters()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +137,13 @@ class Instance:
         It evaluates all rows at all nodes, and at every visit the errors of the labeled rows at all leaves.
         """
         topology = self.topology
-        values = self.n_rows * topology.n_branches * (self.n_features + VISIT_WORK)
+        values = self.n_rows * topology.n_branches * (self.n_features + PACE.node_work)
         errors = self.stretch(USUAL_MOVES) * self.n_labeled * topology.n_leaves * topology.depth
-        return (values + errors) / CELLS_PER_SECOND
+        return (values + errors) / PACE.cells_per_second
 
     def stretch(self, moves_per_visit: int) -> int:
         """Visits between two looks at the clock."""
-        return max(1, int(STRETCH_WORK / (self.n_rows * moves_per_visit)))
+        return max(1, int(PACE.stretch_work / (self.n_rows * moves_per_visit)))
 
     @cached_property
     def has_one_number(self) -> bool:

@@ -6,7 +6,7 @@ weighted logistic regression on the side that each row prefers, and then by the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
@@ -14,9 +14,8 @@ from scipy.special import expit
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.instance import Hyperplanes, Instance, ends, lengthen, reaches
 from s2oct.stopping import Deadline
-from s2oct.trees.topology import Topology
 
-_WORTH = 1e-9
+_NEGLIGIBLE = 1e-9
 """A smaller gain is a rounding error."""
 
 
@@ -90,18 +89,19 @@ def alternating_start(
     fits: list[_NodeFits] = []
     for number in range(n_trees):
         if number < parameters.n_new:
-            empty = _NodeFits.empty(instance, rows[sample], prices[sample], parameters)
-            fit = empty.started(rng, deadline, greedy=number == 0)
+            fit = _NodeFits(instance, rows[sample], prices[sample], parameters)
+            fit.split_single_features(rng, deadline, greedy=number == 0)
         else:
-            fit = min(fits, key=lambda fit: fit.cost).perturbed(rng)
+            fit = min(fits, key=lambda fit: fit.cost).copied()
+            fit.perturb(rng)
         fit.alternate(rng, deadline)
         fits.append(fit)
-        if fit.cost <= _WORTH or deadline.passed:
+        if fit.cost <= _NEGLIGIBLE or deadline.passed:
             break
     best = min(fits, key=lambda fit: fit.cost)
     # 4. Refit the best tree on all rows.
     if len(sample) < instance.n_rows and not deadline.passed:
-        best = replace(best, rows=rows, prices=prices)
+        best = _NodeFits(instance, rows, prices, parameters, (best.omega, best.gamma))
         best.alternate(rng, deadline)
     # 5. Lengthen every normal up to s: rows keep their sides and gain distance.
     omega, gamma = lengthen((best.omega * steep, best.gamma + best.omega @ (center * steep)), instance.s)
@@ -187,39 +187,36 @@ def correlated_features(
     return np.sort(np.argsort(-correlation, kind="stable")[:most])
 
 
-@dataclass(eq=False)
 class _NodeFits:
     """A tree over standardised rows that changes node by node; ``right`` (n_branches, N) has the sides of the rows."""
 
-    topology: Topology
-    rows: FloatArray
-    prices: FloatArray
-    omega: FloatArray
-    gamma: FloatArray
-    most_features: int | None
-    parameters: NodeFitParameters
+    def __init__(
+        self,
+        instance: Instance,
+        rows: FloatArray,
+        prices: FloatArray,
+        parameters: NodeFitParameters,
+        planes: Hyperplanes | None = None,
+    ) -> None:
+        self.instance, self.rows, self.prices, self.parameters = instance, rows, prices, parameters
+        self.topology, self.most_features = instance.topology, instance.most_features
+        n_branches = self.topology.n_branches
+        self.omega, self.gamma = planes or (np.zeros((n_branches, rows.shape[1])), np.ones(n_branches))
+        self.right: BoolArray = np.ascontiguousarray((rows @ self.omega.T > self.gamma).T)
 
-    def __post_init__(self) -> None:
-        self.right: BoolArray = np.ascontiguousarray((self.rows @ self.omega.T > self.gamma).T)
+    def copied(self) -> _NodeFits:
+        """The same with hyperplanes of its own."""
+        planes = self.omega.copy(), self.gamma.copy()
+        return _NodeFits(self.instance, self.rows, self.prices, self.parameters, planes)
 
-    @classmethod
-    def empty(
-        cls, instance: Instance, rows: FloatArray, prices: FloatArray, parameters: NodeFitParameters
-    ) -> _NodeFits:
-        """A tree without splits."""
-        n_branches = instance.topology.n_branches
-        omega, gamma = np.zeros((n_branches, rows.shape[1])), np.ones(n_branches)
-        return cls(instance.topology, rows, prices, omega, gamma, instance.most_features, parameters)
-
-    def started(self, rng: np.random.Generator, deadline: Deadline, *, greedy: bool) -> _NodeFits:
-        """The same with splits on single features from the top down: the best splits if greedy, else random ones."""
-        fit, topology, rows, prices = self.copied(), self.topology, self.rows, self.prices
-        favourite = prices.argmin(axis=1)
-        gain = np.where(favourite == 0, -1.0, 1.0) * prices.max(axis=1)
-        for node in topology.branches:
+    def split_single_features(self, rng: np.random.Generator, deadline: Deadline, *, greedy: bool) -> None:
+        """Split on single features from the top down: the best splits if greedy, else random ones."""
+        rows, prices = self.rows, self.prices
+        gain = np.where(prices.argmin(axis=1) == 0, -1.0, 1.0) * prices.max(axis=1)
+        for node in self.topology.branches:
             if deadline.passed:
                 break
-            reached = reaches(fit.right, node)
+            reached = reaches(self.right, node)
             if not reached.any():
                 continue
             single = rng.permutation(rows.shape[1])[: self.parameters.n_features if greedy else 1]
@@ -232,23 +229,16 @@ class _NodeFits:
                 best, sign, offset = 0, 1.0, float(values[int(rng.integers(len(values))), 0])
             direction = np.zeros(rows.shape[1])
             direction[single[best]] = sign
-            fit.place(node, direction, offset)
-        return fit
+            self.place(node, direction, offset)
 
-    def perturbed(self, rng: np.random.Generator) -> _NodeFits:
-        """The same with one node split at random along a difference of two rows, or along a few of its features."""
-        fit = self.copied()
+    def perturb(self, rng: np.random.Generator) -> None:
+        """Split one node at random along a difference of two rows, or along a few of its features."""
         node = int(rng.integers(1, self.topology.n_leaves))
         first, second, third = rng.integers(len(self.rows), size=3)
         direction = self.rows[first] - self.rows[second]
         if self.most_features is not None:
             direction[rng.permutation(len(direction))[self.most_features :]] = 0.0
-        fit.place(node, direction, float(self.rows[third] @ direction))
-        return fit
-
-    def copied(self) -> _NodeFits:
-        """The same with hyperplanes of its own."""
-        return replace(self, omega=self.omega.copy(), gamma=self.gamma.copy())
+        self.place(node, direction, float(self.rows[third] @ direction))
 
     @property
     def cost(self) -> float:
@@ -290,7 +280,7 @@ class _NodeFits:
             directions.append(np.zeros(self.rows.shape[1]))
             directions[-1][features] = direction
         best = min(range(len(tried)), key=lambda k: tried[k][0])
-        if tried[best][0] >= present - _WORTH:
+        if tried[best][0] >= present - _NEGLIGIBLE:
             return False
         self.place(node, tried[best][1] * directions[best], tried[best][2])
         return True
@@ -327,7 +317,7 @@ def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, fl
     least = float(left.min())
     if least >= outside[0]:
         return outside
-    ties = cuts[left <= least + _WORTH]
+    ties = cuts[left <= least + _NEGLIGIBLE]
     # Of equally good offsets, the one in the widest gap leaves the most space for margins.
     cut = int(ties[np.argmax(values[ties + 1] - values[ties])])
     return least, sign, sign * 0.5 * float(values[cut] + values[cut + 1])

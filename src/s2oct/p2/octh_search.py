@@ -29,9 +29,9 @@ from s2oct.trees.tree import ObliqueTree
 WIDER = 1 + 1e-7
 """Gaps are slightly wider than mu, so that rounding does not undo them."""
 
-_BESIDE = 1e-7
+_ADJACENT = 1e-7
 
-_WORTH = 1e-9
+_NEGLIGIBLE = 1e-9
 """Smaller costs and widths are rounding errors."""
 
 
@@ -229,7 +229,7 @@ class OcthSearch:
                 stretch=stretch,
                 stop=lambda: deadline.passed,
             )
-            if cost <= _WORTH:
+            if cost <= _NEGLIGIBLE:
                 break
         return best
 
@@ -427,12 +427,12 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
         program.add_rows(np.column_stack([S, -S, -side[new], -np.ones(len(new))]), np.zeros(len(new)))
         added[new] = True
         solution = program.solve(deadline)
-        if solution is None or solution[-1] <= _WORTH:
+        if solution is None or solution[-1] <= _NEGLIGIBLE:
             return None
         direction, offset = solution[:p] - solution[p : 2 * p], float(solution[2 * p])
         slack = side * (X @ direction - offset) - solution[-1]
         nearest = np.argsort(np.where(added, np.inf, slack), kind="stable")[: 2 * at_once]
-        new = nearest[~added[nearest] & (slack[nearest] < -_WORTH)]
+        new = nearest[~added[nearest] & (slack[nearest] < -_NEGLIGIBLE)]
     return _in_the_middle(X, right, direction)
 
 
@@ -452,12 +452,12 @@ def cleared_gap(
     programs = DEFAULTS.clearing_work // X.shape[1]
     while split.width < width:
         distance = X @ split.direction - split.offset
-        beside = np.flatnonzero(np.abs(distance) <= 0.5 * split.width + _BESIDE)
-        programs -= len(beside)
+        adjacent = np.flatnonzero(np.abs(distance) <= 0.5 * split.width + _ADJACENT)
+        programs -= len(adjacent)
         if programs < 0 or deadline.passed:
             return None
         best, turned_row = split, -1
-        for row in beside:
+        for row in adjacent:
             right[row] ^= True
             other = widest_gap(X, right, distance, deadline) if enough(right) else None
             right[row] ^= True

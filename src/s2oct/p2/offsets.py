@@ -19,7 +19,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.instance import Hyperplanes, Instance, reaches, tree_cost, values_at_nodes
 from s2oct.stopping import Deadline
 
-_WORTH = 1e-9
+_NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def combine_offsets(
             base = float(instance.sizes[choosers] @ above[k, choosers])
             menus.append(_cheapest(menu._replace(prices=menu.prices + base), most_offers))
         # 3. If the present tree keeps its margins, drop offers that cost more even with the cheapest ones elsewhere.
-        keeps_margins = (np.abs(H[nodes, n:]) >= 1 - _WORTH).all()
+        keeps_margins = (np.abs(H[nodes, n:]) >= 1 - _NEGLIGIBLE).all()
         cost = tree_cost(instance, H) if keeps_margins else np.inf
         least = sum(float(menu.prices.min()) for menu in menus)
-        menus = [menu.take(menu.prices <= cost - least + float(menu.prices.min()) + _WORTH) for menu in menus]
+        menus = [menu.take(menu.prices <= cost - least + float(menu.prices.min()) + _NEGLIGIBLE) for menu in menus]
         if not all(len(menu.prices) for menu in menus):
             return omega, gamma
         # 4. Combine one offer of each node. The cost can still exceed the sum that was minimised by a rounding error.
@@ -105,7 +105,7 @@ def combine_offsets(
         new_omega, new_gamma = omega.copy(), gamma.copy()
         for b, menu, pick in zip(nodes, menus, picks, strict=True):
             new_omega[b], new_gamma[b] = menu.signs[pick] * omega[b], menu.offsets[pick]
-        if tree_cost(instance, values_at_nodes(instance, new_omega, new_gamma)) >= cost - _WORTH:
+        if tree_cost(instance, values_at_nodes(instance, new_omega, new_gamma)) >= cost - _NEGLIGIBLE:
             return omega, gamma
         omega, gamma = new_omega, new_gamma
     return omega, gamma
@@ -175,7 +175,7 @@ def _best_in_gaps(
     bends, size = bends[order], np.concatenate([sizes[zero], sizes[~zero]])[order]
     # Left of all bends the slope is minus the size of class 0; each bend adds its row's size.
     slopes = np.append(0.0, np.cumsum(size)) - float(sizes[zero].sum())
-    falls, rises = slopes < -_WORTH, slopes > _WORTH
+    falls, rises = slopes < -_NEGLIGIBLE, slopes > _NEGLIGIBLE
     lowest = bends[int(falls.sum()) - 1] if falls.any() else -np.inf
     highest = bends[len(bends) - int(rises.sum())] if rises.any() else np.inf
     offsets = np.clip(np.clip(present, lowest, highest), low, high)

@@ -76,6 +76,10 @@ class RoundParameters:
         Maximum number of descents in one turn.
     n_continuations : int
         Narrow descents in a row without a better tree after which a turn of descents ends.
+    norm_price : float
+        Price of the longest normal in the separating linear program, where the error of a labeled row costs 1.
+    nearby_share : float
+        Share of draws of leaf classes that change only those below one node of the best tree so far.
     """
 
     turns: tuple[str, ...] = ("leader", "descents", "leader", "round", "leader")
@@ -99,6 +103,8 @@ class RoundParameters:
     round_work: float = 1150
     most_descents: int = 10
     n_continuations: int = 3
+    norm_price: float = 1e-3
+    nearby_share: float = 0.5
 
 
 DEFAULTS = RoundParameters()
@@ -136,7 +142,9 @@ def run_round(
     # 3. With more than two classes, the classes of the leaves are drawn: moves do not change them.
     if instance.targets.n_classes > 2:
         known = None if best is None else best.leaf_classes
-        instance = instance.with_leaf_classes(drawn_leaf_classes(instance, known, rng, keep=from_best))
+        instance = instance.with_leaf_classes(
+            drawn_leaf_classes(instance, known, rng, keep=from_best, nearby_share=parameters.nearby_share)
+        )
     # 4. Follow the recipe, which ends early once a tree reaches the floor.
     run = _Round(instance, number, n_visits, rng, deadline, parameters, best)
     run.follow_recipe(by_descents=by_descents, from_best=from_best and best is not None)
@@ -320,7 +328,9 @@ class _Round:
         """Separate the labeled classes by a linear program, round to the grid, and take grid steps only."""
         # Unused, but it keeps the random numbers of both recipes on the grid equal, and seeded fits unchanged.
         self.draw_hot()
-        self.anneal_on_grid(separating_start(self.instance, self.rng, self.deadline), hot=0.4)
+        self.anneal_on_grid(
+            separating_start(self.instance, self.rng, self.deadline, self.parameters.norm_price), hot=0.4
+        )
 
     def on_grid(self) -> None:
         """Take grid steps only, which keep margins by construction: first for the labeled rows, then for all rows."""

@@ -10,9 +10,6 @@ from s2oct.p2.node_programs import DEFAULTS
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import Deadline
 
-_NORM_PRICE = 1e-3
-"""Price of the longest normal in the separating linear program: small compared with the error of a labeled row."""
-
 
 def constant_start(instance: Instance, rng: np.random.Generator) -> Hyperplanes:
     """No splits; every node sends all rows to one random side, at distance 1."""
@@ -38,15 +35,17 @@ def axis_start(instance: Instance, rng: np.random.Generator) -> Hyperplanes:
     return omega, gamma
 
 
-def separating_start(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> Hyperplanes:
+def separating_start(
+    instance: Instance, rng: np.random.Generator, deadline: Deadline, norm_price: float
+) -> Hyperplanes:
     """The hyperplane that best separates the labeled classes at the root, on the grid; the other nodes do not split.
 
-    A linear program minimises hinge errors, then the normal, so that lengthening it leaves space for rounding. Random
-    prices of the features give a different hyperplane each time. If none is found by the deadline, the constant start
-    is returned.
+    A linear program minimises hinge errors, then the normal, so that lengthening it leaves space for rounding: the
+    longest normal costs ``norm_price``, which is small compared with the error of a labeled row. Random prices of the
+    features give a different hyperplane each time. If none is found by the deadline, the constant start is returned.
     """
     omega, gamma = constant_start(instance, rng)
-    hyperplane = _least_hinge_errors(instance, rng, deadline)
+    hyperplane = _least_hinge_errors(instance, rng, deadline, norm_price)
     if hyperplane is None:
         return omega, gamma
     topology = instance.topology
@@ -58,7 +57,9 @@ def separating_start(instance: Instance, rng: np.random.Generator, deadline: Dea
     return omega, gamma
 
 
-def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: Deadline) -> FloatArray | None:
+def _least_hinge_errors(
+    instance: Instance, rng: np.random.Generator, deadline: Deadline, norm_price: float
+) -> FloatArray | None:
     """(omega, gamma) of minimum hinge error between two classes, then of minimum 1-norm; None if the LP fails."""
     n, p = instance.n_labeled, instance.n_features
     if not deadline.allows(n * (n + 2 * p) / DEFAULTS.entries_per_second):
@@ -67,7 +68,7 @@ def _least_hinge_errors(instance: Instance, rng: np.random.Generator, deadline: 
     X = sign[:, None] * instance.XT[:, :n].T
     usable = np.where(instance.quanta > 0, instance.s, 0.0)
     # omega is the difference of two nonnegative parts, so that their sum is its 1-norm.
-    price = _NORM_PRICE / (p * instance.s) * rng.uniform(0.5, 1.5, p)
+    price = norm_price / (p * instance.s) * rng.uniform(0.5, 1.5, p)
     program = LinearProgram(
         cost=np.concatenate([price, price, [0.0], instance.sizes[:n]]),
         lower=np.concatenate([np.zeros(2 * p), [-np.inf], np.zeros(n)]),
@@ -95,18 +96,17 @@ def to_grid(instance: Instance, omega: FloatArray, gamma: float, *, lengthen: bo
     return rounded, value - odd
 
 
-NEARBY_SHARE = 0.5
-"""Share of draws of leaf classes that change only those below one node of the best tree so far."""
-
-
 def drawn_leaf_classes(
-    instance: Instance, best: IntArray | None, rng: np.random.Generator, *, keep: bool
+    instance: Instance, best: IntArray | None, rng: np.random.Generator, *, keep: bool, nearby_share: float
 ) -> tuple[int, ...]:
-    """Two classes for every last-level node, in ascending order; those of the best tree so far if ``keep``."""
+    """Two classes for every last-level node, in ascending order; those of the best tree so far if ``keep``.
+
+    In a share of the draws, they differ from those of the best tree only below one node.
+    """
     if best is not None and keep:
         return tuple(best.tolist())
     n_classes, n_nodes = instance.targets.n_classes, len(instance.topology.last_level)
-    if best is not None and rng.random() < NEARBY_SHARE:
+    if best is not None and rng.random() < nearby_share:
         pairs = best.reshape(n_nodes, 2).copy()
         pairs[int(rng.integers(n_nodes))] = rng.choice(n_classes, size=2, replace=False)
     else:
