@@ -128,8 +128,8 @@ def embed(
     svg = svg_file(figure)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    for part, said in (titles or {}).items():
-        svg = svg.replace(f'<g id="{part}">', f'<g id="{part}"><title>{html.escape(said)}</title>')
+    for part, text in (titles or {}).items():
+        svg = svg.replace(f'<g id="{part}">', f'<g id="{part}"><title>{html.escape(text)}</title>')
     svg = re.sub(r"\bid=\"", f'id="{name}-', svg)
     svg = re.sub(r"(href=\"#|url\(#)", rf"\g<1>{name}-", svg)
     # Only in style attributes: a name in the picture that looks like a colour stays.

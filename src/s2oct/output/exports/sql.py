@@ -97,14 +97,14 @@ class SqlDialect:
             return gap if test.missing_left else f"NOT {gap}"
         if test.comparison:
             template = self.number if test.missing_left is None else self.checked
-            asked = compared(template.format(self.name(column.name)), test.comparison, sql_number)
+            condition = compared(template.format(self.name(column.name)), test.comparison, sql_number)
         else:
             named = self._readings(column, test.named)
-            asked = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({named})"
+            condition = f"{self._text(column)} {'' if test.is_in else 'NOT '}IN ({named})"
         if test.missing_left:
-            return f"{gap} OR {asked}"
+            return f"{gap} OR {condition}"
         # NULL is not in any list.
-        return asked if test.missing_left is None or test.is_in else f"NOT {gap} AND {asked}"
+        return condition if test.missing_left is None or test.is_in else f"NOT {gap} AND {condition}"
 
     def accepts(self, column: Column) -> str:
         """Write a condition that is true unless `predict` refuses the row's cell of this numeric column."""

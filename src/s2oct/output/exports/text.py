@@ -116,9 +116,9 @@ def _lines(
         return
     rule = "\n".join(SplitRule.of(tree, part.node, names).parts())
     yield f"n{place} [label={_quoted(rule)}];"
-    for child, side, answer in ((2 * place, part.left, IF_SO), (2 * place + 1, part.right, OTHERWISE)):
+    for child, side, branch in ((2 * place, part.left, IF_SO), (2 * place + 1, part.right, OTHERWISE)):
         yield from _lines(tree, names, classes, side, child)
-        yield f'n{place} -> n{child} [label="{answer}"];'
+        yield f'n{place} -> n{child} [label="{branch}"];'
 
 
 def _quoted(text: str) -> str:

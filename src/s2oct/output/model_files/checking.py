@@ -90,7 +90,7 @@ def checked_model(
 
 
 def contradictions(model: Model) -> Iterator[str]:
-    """Yield contradictions between fields of a model file, whatever the data."""
+    """Yield contradictions between fields of a model file, regardless of the data."""
     clf, provenance = model.estimator, model.provenance
     seed, chosen = provenance.get("seed"), provenance.get("parameters", {}).get("random_state")
     if seed != (chosen if isinstance(chosen, int) else None):
@@ -220,8 +220,8 @@ def _differing_constants(clf: S2OCTClassifier, problem: Problem) -> Iterator[str
         if in_model != expected:
             yield f"{name}: the model says {in_model}, its parameters say {expected}"
     # A fit with little time uses a simpler bound on the diameter.
-    hasty = prepare(problem, spec, deadline=Deadline(-math.inf)).bounds.s
-    low, high = sorted((hasty, prepared.bounds.s))
+    simple = prepare(problem, spec, deadline=Deadline(-math.inf)).bounds.s
+    low, high = sorted((simple, prepared.bounds.s))
     if not low * (1 - _RELATIVE) <= stored.coefficient_bound <= high * (1 + _RELATIVE):
         yield f"coefficient_bound: the model says {stored.coefficient_bound}, its parameters and the data say {high}"
     slope = clf._fitted_slope(problem)

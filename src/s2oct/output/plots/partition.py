@@ -197,20 +197,38 @@ class PartitionDisplay(Display):
     def _fill(self, ax: Axes, ink: Ink, window: FloatArray) -> None:
         from matplotlib.patches import Polygon
 
-        root, plane = pruned(self.tree), self.view.plane
         self.regions_, self.lines_ = {}, {}
-        found = (
-            _quadrants(root, window, self.lines_)
-            if plane is None
-            else _cut(self.tree, root, window, plane, self.lines_)
-        )
-        for node, corners, class_index in found:
+        for node, corners, class_index in self._divided(pruned(self.tree), window, 0):
             self.regions_[node] = corners
             colour = ink.faint if class_index is None else class_colour(class_index)
             ax.add_patch(Polygon(corners, facecolor=colour, alpha=0.16, edgecolor="none", linewidth=0, zorder=0))
         for node, ends in self.lines_.items():
             width = 1.6 if node == 1 else 1.1
             ax.plot(*ends.T, color=ink.strong, linewidth=width, solid_capstyle="butt", zorder=2)
+
+    def _divided(self, part: Leaf | Split, polygon: FloatArray, level: int) -> Iterator[Region]:
+        """Divide a convex polygon by the splits of a subtree, and keep the lines between its parts."""
+        if len(polygon) < 3:
+            return
+        line = None if isinstance(part, Leaf) else self._line(part.node, level)
+        if isinstance(part, Leaf) or line is None:
+            classes = {leaf.class_index for leaf in part.leaves}
+            yield part.node, polygon, classes.pop() if len(classes) == 1 else None
+            return
+        left, right, cut = _halves(polygon, *line)
+        if len(left) >= 3 and len(right) >= 3 and len(cut) == 2:
+            self.lines_[part.node] = cut
+        yield from self._divided(part.left, left, level + 1)
+        yield from self._divided(part.right, right, level + 1)
+
+    def _line(self, node: int, level: int) -> tuple[FloatArray, float] | None:
+        """Return normal vector and offset of a split's line, None if the picture does not show it."""
+        if self.view.plane is None:
+            # The axes are the values of the first and second split.
+            return (np.eye(2)[level], 0.0) if level < 2 else None
+        origin, a, b = self.view.plane
+        omega = self.tree.omega[node - 1]
+        return np.array([omega @ a, omega @ b]), float(self.tree.gamma[node - 1]) - float(omega @ origin)
 
     def _rows(self, ax: Axes, ink: Ink) -> None:
         """Draw the unlabeled rows as small marks, and the labeled rows above them as large ones."""
@@ -347,41 +365,6 @@ def _damped(values: FloatArray) -> FloatArray:
         return values
     size = np.abs(values)
     return np.asarray(np.sign(values) * np.where(size <= far, size, far * np.sqrt(size / far)))
-
-
-def _cut(
-    tree: ObliqueTree, part: Leaf | Split, polygon: FloatArray, plane: Plane, lines: dict[int, FloatArray]
-) -> Iterator[Region]:
-    """Divide a convex polygon of the plane by the splits of a subtree."""
-    if len(polygon) < 3:
-        return
-    if isinstance(part, Leaf):
-        yield part.node, polygon, part.class_index
-        return
-    origin, a, b = plane
-    omega, gamma = tree.omega[part.node - 1], float(tree.gamma[part.node - 1])
-    normal = np.array([omega @ a, omega @ b])
-    left, right, cut = _halves(polygon, normal, gamma - float(omega @ origin))
-    if len(left) >= 3 and len(right) >= 3 and len(cut) == 2:
-        lines[part.node] = cut
-    yield from _cut(tree, part.left, left, plane, lines)
-    yield from _cut(tree, part.right, right, plane, lines)
-
-
-def _quadrants(root: Leaf | Split, window: FloatArray, lines: dict[int, FloatArray]) -> Iterator[Region]:
-    """Divide the plane of split values at 0: horizontally by the first split, vertically by the second."""
-    if isinstance(root, Leaf):
-        yield root.node, window, root.class_index
-        return
-    left, right, lines[root.node] = _halves(window, np.array([1.0, 0.0]), 0.0)
-    for side, half in ((root.left, left), (root.right, right)):
-        if isinstance(side, Leaf):
-            yield side.node, half, side.class_index
-            continue
-        below, above, lines[side.node] = _halves(half, np.array([0.0, 1.0]), 0.0)
-        for part, quarter in ((side.left, below), (side.right, above)):
-            classes = {leaf.class_index for leaf in part.leaves}
-            yield part.node, quarter, classes.pop() if len(classes) == 1 else None
 
 
 def _window(points: FloatArray, *, with_zero: bool) -> FloatArray:

@@ -369,8 +369,8 @@ class TreeDisplay(Display):
             zorder=1,
         )
         # Below the bar, where no line crosses it.
-        answer, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
-        self._text(x1 + inwards, middle - 0.12, answer, colour=self._ink.muted, points=SMALL, align=align)
+        branch, inwards, align = (IF_SO, 0.07, "left") if child is parent.left else (OTHERWISE, -0.07, "right")
+        self._text(x1 + inwards, middle - 0.12, branch, colour=self._ink.muted, points=SMALL, align=align)
 
     def _box(self, node: int, width: float, colour: str) -> tuple[float, float]:
         """Frame a part and return its left edge and its top."""
