@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import hypergeom
+from sklearn.metrics import confusion_matrix
 
 from s2oct.estimates.table import Estimates
 from s2oct.estimators.fitted import FittedRows, SeenCell, SeenTotals
@@ -55,7 +56,8 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> dict[str, Any]:
     else:
         n_met = cells["n_met"]
     n_totals = len(classes) if cells is None else cells["n_cells"]
-    n_labeled = int(rows.is_labeled.sum())
+    known = rows.is_labeled
+    n_labeled = int(known.sum())
     found = {
         "n_rows": len(rows.X),
         "n_labeled": n_labeled,
@@ -69,7 +71,7 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> dict[str, Any]:
         "weight": weight,
         "given_of": seen.given_of if seen.cells else "",
         "cells": cells,
-        "confusion": _confusion(rows),
+        "confusion": confusion_matrix(rows.codes[known], rows.predicted[known], labels=range(rows.n_classes)).tolist(),
     }
     bias = _bias(found) if classes[0]["population"] is not None else ""
     return found | {"bias": bias, "met": _met(found) if found["has_total"] else ""}
@@ -176,13 +178,6 @@ def _sum_of(cells: Sequence[SeenCell], class_index: int, number: Callable[[Cell]
 
 def _share(part: float | np.integer | np.floating, whole: float) -> float:
     return float(part) / whole if whole else 0.0
-
-
-def _confusion(rows: FittedRows) -> list[list[int]]:
-    counts = np.zeros((rows.n_classes, rows.n_classes), dtype=np.int64)
-    np.add.at(counts, (rows.codes[rows.is_labeled], rows.predicted[rows.is_labeled]), 1)
-    found: list[list[int]] = counts.tolist()
-    return found
 
 
 def _bias(sample: Mapping[str, Any]) -> str:

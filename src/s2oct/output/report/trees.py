@@ -6,12 +6,12 @@ Results are plain dicts, which templates and the page's JSON both read.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
@@ -23,6 +23,7 @@ from s2oct.output.plots.tree import leaf_label
 from s2oct.output.report.wording import clean, measure, percent
 from s2oct.trees.features import NUMBER, FeatureColumn, columns_of
 from s2oct.trees.rounding import Leaf, Split, conditions, pruned, rule_lines, rule_text
+from s2oct.trees.rules import SplitRule
 from s2oct.wording import amount, count, listed, percentage, plural
 
 NOTEWORTHY = 0.3
@@ -33,9 +34,6 @@ SHOWN_ROWS, SHOWN_FEATURES = 10, 4
 """Maximum number of rows and features in a table of single rows."""
 ALIKE, DIVIDED = 0.95, 0.75
 """Minimum stability at which near-optimal trees agree on a row, and the value below which they disagree."""
-
-_LIMITED = re.compile(r"(.+) (<=|>=|<|>) (-?[\d.]+(?:e[+-]?\d+)?)")
-"""A rule that compares a sum with a number."""
 
 
 def rules_text(rows: FittedRows) -> str:
@@ -85,19 +83,20 @@ def _named(rows: FittedRows, leaf: Leaf) -> dict[str, Any]:
 
 def _fulfilled(rows: FittedRows, root: Leaf | Split, leaf: Leaf) -> tuple[str, ...]:
     """Return the rules that hold in a leaf, from the root; of several limits of a sum, only the narrowest."""
-    found: dict[tuple[str, str], tuple[tuple[float, bool], str]] = {}
+    found: dict[tuple[str, ...], tuple[tuple[float, bool], str]] = {}
     for split, right in conditions(root, leaf):
-        rule = rule_text(rows.tree, split.node, rows.features, holds=not right)
-        place, narrowness = (rule, ""), (0.0, False)
-        limited = _LIMITED.fullmatch(rule)
-        # Levels that look like numbers may have another order.
-        if limited and all(rows.features[j].kind == NUMBER for j in np.flatnonzero(rows.tree.omega[split.node - 1])):
-            total, relation, limit = limited.groups()
-            place = total, relation[0]
+        rule = SplitRule.of(rows.tree, split.node, rows.features)
+        text, (*total, comparison) = rule.text(holds=not right), rule.parts(holds=not right)
+        place: tuple[str, ...] = (text,)
+        narrowness = (0.0, False)
+        relation, _, limit = comparison.partition(" ")
+        # Only numbers: levels that look like numbers may have another order.
+        if " or " not in limit and all(rows.features[j].kind == NUMBER for j, _ in rule.pairs):
+            place = *total, relation[0]
             narrowness = float(limit) * (1 if relation[0] == ">" else -1), relation in "<>"
-        found[place] = max(found.get(place, (narrowness, rule)), (narrowness, rule))
+        found[place] = max(found.get(place, (narrowness, text)), (narrowness, text))
     # Brackets, because a rule with alternatives is combined with other rules.
-    return tuple(f"({rule})" if " or " in rule and len(found) > 1 else rule for _, rule in found.values())
+    return tuple(f"({text})" if " or " in text and len(found) > 1 else text for _, text in found.values())
 
 
 def _numbers(name: str, *, unlabeled: int, labeled: int, wrong: int, all_unlabeled: int) -> str:
@@ -252,8 +251,7 @@ def describe_alternatives(estimator: Any, rows: FittedRows, names: Sequence[Any]
     other = max(others, key=lambda others_rows: int((others_rows.predicted != rows.predicted)[unlabeled].sum()))
     disputed = unlabeled[(other.predicted != rows.predicted)[unlabeled]]
     here, there = _columns(rows), _columns(other)
-    counts = np.zeros((rows.n_classes, rows.n_classes), dtype=np.int64)
-    np.add.at(counts, (rows.predicted[disputed], other.predicted[disputed]), 1)
+    counts = confusion_matrix(rows.predicted[disputed], other.predicted[disputed], labels=range(rows.n_classes))
 
     def other_class(code: int) -> dict[str, Any]:
         return {"other_index": code, "other_name": rows.class_names[code]}
