@@ -8,6 +8,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from s2oct.errors import MissingExtra
+
 
 def import_on_use(module: str) -> tuple[Callable[[str], Any], list[str]]:
     """Return ``__getattr__`` and ``__all__`` of a module from its imports under ``if TYPE_CHECKING``.
@@ -35,3 +37,11 @@ def import_on_use(module: str) -> tuple[Callable[[str], Any], list[str]]:
         return getattr(import_module(homes[name]), name)
 
     return __getattr__, sorted(name for name, home in homes.items() if home != module)
+
+
+def import_extra(package: str, what: str) -> Any:
+    """Import an optional package that ``what`` needs, or raise an error with installation advice."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"{what} need {package}, which is not installed: run pip install {package}.") from error

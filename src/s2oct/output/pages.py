@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from s2oct.errors import MissingExtra
-from s2oct.output.plots.style import Ink, need_matplotlib
+from s2oct.lazy import import_extra
+from s2oct.output.plots.style import Ink
 from s2oct.version import __version__
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ def page_template(package: str, name: str, filters: Mapping[str, Callable[..., s
     filters : mapping of str to callable
         Filters that format numbers and names.
     """
-    try:
-        import jinja2
-    except ModuleNotFoundError as error:
-        raise MissingExtra("Reports need jinja2, which is not installed: run pip install jinja2.") from error
+    jinja2 = import_extra("jinja2", "Reports")
     loader = jinja2.ChoiceLoader([jinja2.PackageLoader(package), jinja2.PackageLoader("s2oct.output")])
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -66,10 +63,8 @@ class Picture(NamedTuple):
 
 @contextmanager
 def page_style(font_size: float = 10.0) -> Iterator[None]:
-    """Use matplotlib's defaults with the colours of a page, whatever the user's style; draw and embed inside."""
-    need_matplotlib("Reports")
-    import matplotlib
-
+    """Use matplotlib's defaults with the colours of a page, regardless of the user's style; draw and embed inside."""
+    matplotlib = import_extra("matplotlib", "Reports")
     inks: dict[Any, Any] = dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "xtick.labelcolor"), STRONG
     )

@@ -6,6 +6,7 @@ import json
 import math
 import random
 import sqlite3
+import sys
 
 import duckdb
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from s2oct import ObliqueTree, Topology
-from s2oct.errors import InvalidProblem
+from s2oct.errors import InvalidProblem, MissingExtra
 from s2oct.export import tree_to_dot, tree_to_onnx, tree_to_python, tree_to_r, tree_to_sql
 from s2oct.output.exports.sql import sql_number
 from s2oct.tables.columns import encode_rows
@@ -297,3 +298,9 @@ def test_number_of_names_must_be_that_of_the_features(export):
 def test_encoding_must_be_that_of_the_features(export):
     with pytest.raises(InvalidProblem, match=naming("encoding", "feature")):
         export(ObliqueTree.constant(Topology(1), 9, right=False), list("abcdefghi"), CLASSES, encoding=ENCODING)
+
+
+def test_without_onnx_one_sentence_names_the_package_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtra, match=naming("pip install onnx")):
+        tree_to_onnx(ObliqueTree.constant(Topology(1), 1, right=False), ["age"], CLASSES)

@@ -10,6 +10,7 @@ import numpy as np
 
 from s2oct.arrays import ObjectArray
 from s2oct.errors import InvalidProblem
+from s2oct.lazy import import_extra
 from s2oct.output.exports.rules import checked_encoding, plain_classes
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER
@@ -70,11 +71,7 @@ class _Graph:
     """Collects nodes and constants; methods that add a node return the name of its output."""
 
     def __init__(self, encoding: Encoding) -> None:
-        try:
-            import onnx
-        except ModuleNotFoundError as error:
-            raise InvalidProblem("ONNX export needs the package onnx: run pip install onnx.") from error
-        self._onnx = onnx
+        self._onnx = import_extra("onnx", "ONNX exports")
         taken = () if encoding.is_numeric else encoding.names
         self._columns = encoding.names
         self._results = {name: _unlike(taken, name) for name in ("label", "leaf")}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from s2oct.errors import MissingExtra
+from s2oct.lazy import import_extra
 from s2oct.looks import CLASS_COLOURS
 from s2oct.wording import amount, percentage
 
@@ -23,17 +23,9 @@ CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Markers that distinguish classes of the same colour."""
 
 
-def need_matplotlib(what: str = "Pictures") -> None:
-    """Raise an error with installation advice if matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"{what} need matplotlib, which is not installed: run pip install matplotlib.") from error
-
-
 def new_axes(figsize: tuple[float, float], *, bare: bool = False) -> Axes:
     """Return axes in a new figure; bare axes fill it without a frame."""
-    need_matplotlib()
+    import_extra("matplotlib", "Pictures")
     from matplotlib import pyplot
 
     figure = pyplot.figure(figsize=figsize, layout=None if bare else "constrained")

@@ -12,13 +12,13 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.fitted import FittedRows, read_fit
+from s2oct.lazy import import_extra
 from s2oct.looks import IF_SO, OTHERWISE, class_colour, short_sets, text_on
 from s2oct.output.plots.style import (
     Display,
     Ink,
     figure_of,
     fit_text,
-    need_matplotlib,
     new_axes,
     plain,
     text_width,
@@ -222,7 +222,7 @@ class TreeDisplay(Display):
         """Compute the size of each part and its centre and top from the lower left, by node id."""
         if max_features < 1:
             raise InvalidProblem(f"Expected max_features of at least 1, got {max_features}.")
-        need_matplotlib()
+        import_extra("matplotlib", "Pictures")
         self._max_features = max_features
         omega, gamma = (np.vectorize(few_digits)(numbers, DIGITS) for numbers in (self.tree.omega, self.tree.gamma))
         self._rounded = replace(self.tree, omega=omega, gamma=gamma)
