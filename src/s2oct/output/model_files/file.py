@@ -193,7 +193,7 @@ def _signed(content: Mapping[str, Any]) -> str:
 def _parsed(text: str, name: str) -> Any:
     try:
         return json.loads(
-            text, parse_constant=_refuse, parse_float=_finite, parse_int=_short, object_pairs_hook=_unique
+            text, parse_constant=_finite, parse_float=_finite, parse_int=_short, object_pairs_hook=_unique
         )
     except json.JSONDecodeError as error:
         raise InvalidModelFile(
@@ -203,14 +203,10 @@ def _parsed(text: str, name: str) -> Any:
         raise InvalidModelFile(f"Expected a model file in {name!r}, got JSON that no model has: {error}.") from error
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a number in JSON")
-
-
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits[:20]} is too large for a number")
+        raise ValueError(f"{digits[:20]} is not a finite number")
     return number
 
 

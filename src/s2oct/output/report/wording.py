@@ -72,19 +72,9 @@ def signed(value: float, digits: int = 0) -> str:
     return f"{'+' if value > 0 else MINUS}{text}"
 
 
-def shorten(name: str, most: int = 24) -> str:
-    """Shorten a name for a small space."""
-    return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
-def measure(value: float) -> str:
-    """Format a value of a feature."""
-    return amount(value).replace("-", MINUS)
-
-
-def rounded(value: float) -> str:
-    """Format a possibly fractional number of rows to three digits."""
-    return amount(value, 3).replace("-", MINUS)
+def measure(value: float, digits: int = 4) -> str:
+    """Format a value of a feature or a number of rows, with a proper minus sign."""
+    return amount(value, digits).replace("-", MINUS)
 
 
 FILTERS: Mapping[str, Callable[..., str]] = {
@@ -94,8 +84,6 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "measure": measure,
     "percent": percent,
     "plural": plural,
-    "rounded": rounded,
-    "shorten": shorten,
     "signed": signed,
 }
 """Names of the filters in the template."""
