@@ -207,7 +207,7 @@ def parameters(estimator: Any) -> Mapping[str, str]:
     return {name: shown(name, value) for name, value in estimator.get_params(deep=False).items()}
 
 
-def versions(estimator: Any) -> Mapping[str, str]:
+def package_versions(estimator: Any) -> Mapping[str, str]:
     """Return the versions of Python and of the packages used."""
     solver = _SOLVER_PACKAGES.get(str(getattr(estimator, "solver", None)))
     found = {"Python": platform.python_version()}
