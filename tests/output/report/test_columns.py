@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from s2oct import ObliqueTree, S2OCTClassifier
+from s2oct import ObliqueTree, S2OCTClassifier, Topology
 from s2oct.errors import S2OCTWarning
-from s2oct.estimators.fitted import read_fit
+from s2oct.estimators.fitted import FittedRows, read_fit
 from s2oct.export import report_html, tree_to_dot
-from s2oct.output.report import trees
 from s2oct.output.report.trees import describe_contradictions, describe_leaves
 from s2oct.output.report.wording import with_clean_names
 from s2oct.trees.features import ONEHOT, Feature
@@ -95,13 +94,17 @@ def test_of_several_limits_of_one_sum_a_leaf_names_the_narrowest(tree_of):
     ]
 
 
-def test_conditions_with_alternatives_stand_in_brackets(tree_of, monkeypatch):
-    fit = tree_of(2, 2, feature_names=["age", "children"])
-    fit.clf.tree_ = ObliqueTree(fit.clf.tree_.topology, np.eye(3, 2), np.ones(3), np.arange(4) % 2)
-    rules = {1: "region in (coast, north)", 2: "age >= 27 or missing", 3: "owner"}
-    monkeypatch.setattr(trees, "rule_text", lambda tree, node, features, holds=True: rules[node])
-    first = describe_leaves(read_fit(fit.clf, fit.X, fit.y))[0]
-    assert first["conditions"] == ("region in (coast, north)", "(age >= 27 or missing)")
+def test_conditions_with_alternatives_stand_in_brackets():
+    coast, north = (
+        Feature(f"region={level}", "region", ONEHOT, level=level, rest="south") for level in ("coast", "north")
+    )
+    omega = np.array([[-1.0, -1.0, 0.0], [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
+    tree = ObliqueTree.of(Topology(2), omega, np.array([-0.5, -27.0, 10.0]))
+    X = np.array([[1.0, 0.0, 30.0], [0.0, 1.0, 20.0], [0.0, 0.0, 5.0], [0.0, 0.0, 50.0]])
+    rows = FittedRows(
+        tree, (coast, north, Feature("age", "age", fill=40.0)), ("no", "yes"), X, np.array([0, 1, -1, -1])
+    )
+    assert describe_leaves(rows)[0]["conditions"] == ("region in (coast, north)", "(age >= 27 or missing)")
 
 
 def test_single_rows_show_the_levels_of_their_columns(people):
