@@ -171,7 +171,7 @@ def test_a_path_of_totals_is_drawn_with_what_must_change_at_least():
     display = plot_totals_path(TotalsPath(steps, "yes $x$", 10.0, (9.0, 11.0)))
     lines = {line.get_label(): line for line in display.ax_.lines}
     assert list(lines["rows that change class"].get_ydata()) == [5, 0, 2]
-    assert list(lines["rows that must change at least"].get_ydata()) == [2, 0, 2]
+    assert list(lines["minimum number of rows to change"].get_ydata()) == [2, 0, 2]
     assert lines["known total"].get_xdata()[0] == 10
     assert "yes $x$" in display.ax_.get_xlabel()
     with pytest.raises(InvalidProblem, match=naming("totals_path")):

@@ -114,7 +114,7 @@ class ProgressDisplay(Display):
         ax.set_xlim(0, float(seconds[-1]) or 1.0)
         ax.set_ylim(*_range(cost, bound))
         ax.set_xlabel("seconds")
-        ax.set_ylabel("cost with the guide's" if self.guided else "cost")
+        ax.set_ylabel("cost including the guide's" if self.guided else "cost")
         plain_ticks(ax)
         legend_above(ax, 3)
 
@@ -340,7 +340,7 @@ class TotalsPathDisplay(Display):
         ax.axvline(self.known, color=ink.strong, linewidth=1.8, label="known total", zorder=1)
         values, changed = np.asarray(self.values, dtype=float), np.asarray(self.changed, dtype=float)
         least = np.abs(values - self.known)
-        ax.plot(values, least, color=ink.muted, linestyle=":", label="rows that must change at least", zorder=2)
+        ax.plot(values, least, color=ink.muted, linestyle=":", label="minimum number of rows to change", zorder=2)
         ax.plot(values, changed, color=CLASS_COLOURS[0], marker="o", label="rows that change class", zorder=3)
         above: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": ink.muted, "fontsize": 9}
         for x, y in zip(values, changed, strict=True):
