@@ -50,7 +50,8 @@ def page_template(package: str, name: str, filters: Mapping[str, Callable[..., s
     # Read verbatim: a style may contain template syntax.
     styles = [loader.get_source(environment, f"{part}.css")[0] for part in ("base", name)]
     environment.globals.update(style="".join(styles), version=__version__)
-    return environment.get_template(f"{name}.html.jinja")
+    template: Template = environment.get_template(f"{name}.html.jinja")
+    return template
 
 
 class Picture(NamedTuple):
