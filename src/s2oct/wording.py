@@ -55,6 +55,20 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def aligned(rows: Sequence[Sequence[str]], n_left: int = 1) -> list[str]:
+    """Return the lines of a text table without empty columns; the first ``n_left`` columns are left-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place < n_left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            if width
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
 def alternatives(items: Sequence[str]) -> str:
     """Join items with "or": a, b or c."""
     return " or ".join([part for part in (", ".join(items[:-1]), *items[-1:]) if part])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate, replicate
+from s2oct.estimates.replicates import Drawing, Replicate, replicate
 from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Targets
 
@@ -20,7 +20,7 @@ class NearestMean:
     targets: Targets
     identity: str = "nearest mean"
     runs: list[int] = field(default_factory=list)
-    drawing: Drawing = BOOTSTRAP
+    drawing: Drawing = field(default_factory=Drawing)
 
     @classmethod
     def example(cls, **changes) -> NearestMean:

@@ -178,10 +178,10 @@ def test_a_class_without_held_out_labels_has_the_recall_that_the_rows_put_into_i
     known = known_with(["a"] * 20 + ["b"], {"a": 40, "b": 60})
     rows = HeldOut.of_folds(known, held_out_folds(known.labels.codes))
     everything_is_a, half = assigned([0] * 20 + [-1]), assigned([0] * 15 + [1] * 5 + [-1])
-    found = rows.assess(everything_is_a, placed=np.array([1.0, 0.0]))
+    found = rows.assess(everything_is_a, assigned_shares=np.array([1.0, 0.0]))
     assert found.accuracy == pytest.approx(0.4), "no row is put into b, so none of b is right"
     # 50 % of the rows are put into b, and a quarter of a is among them: 40 % of all rows are of b and right.
-    assert rows.assess(half, placed=np.array([0.5, 0.5])).accuracy == pytest.approx(0.4 * 0.75 + 0.4)
+    assert rows.assess(half, assigned_shares=np.array([0.5, 0.5])).accuracy == pytest.approx(0.4 * 0.75 + 0.4)
 
 
 def test_no_precision_is_known_if_a_class_has_no_held_out_row():

@@ -8,8 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from s2oct.estimates.estimating import (
     DEFAULTS,
-    LEAST,
-    chosen_correction,
+    chosen_powers,
     combined,
     raked,
     true_given_predicted,
@@ -63,30 +62,32 @@ def test_without_labels_the_known_shares_are_all_that_is_known():
 @given(labeled_rows())
 def test_corrected_probabilities_are_positive_and_add_up_to_1(rows):
     votes, said, labels, weights, shares = rows
-    correction = chosen_correction(votes, said, labels, weights, shares)
-    found = correction.probabilities(votes.argmax(axis=1), said)
+    confusion = true_given_predicted(votes, labels, weights, shares)
+    powers = chosen_powers(votes @ confusion.T, said, labels, weights, shares)
+    found = combined(confusion[:, votes.argmax(axis=1)].T, said, *powers)
     assert (found > 0).all()
     assert found.sum(axis=1) == pytest.approx(1.0)
-    assert correction.confusion.sum(axis=0) == pytest.approx(1.0)
+    assert confusion.sum(axis=0) == pytest.approx(1.0)
 
 
 @given(labeled_rows())
 def test_no_other_powers_make_the_labels_likelier(rows):
     votes, said, labels, weights, shares = rows
-    correction = chosen_correction(votes, said, labels, weights, shares)
+    confusion = true_given_predicted(votes, labels, weights, shares)
+    powers = chosen_powers(votes @ confusion.T, said, labels, weights, shares)
     of_class = [weights[labels == k].sum() for k in range(len(shares))]
 
     def loss(guide_power, tree_power):
-        total = 0.0
+        total, least = 0.0, DEFAULTS.least_probability
         for i, k in enumerate(labels):
             if weights[i] == 0:
                 continue
-            by_tree = correction.confusion @ votes[i]
-            row = np.maximum(said[i], LEAST) ** guide_power * np.maximum(by_tree, LEAST) ** tree_power
+            by_tree = confusion @ votes[i]
+            row = np.maximum(said[i], least) ** guide_power * np.maximum(by_tree, least) ** tree_power
             total -= weights[i] * shares[k] / of_class[k] * np.log(row[k] / row.sum())
         return total
 
-    chosen = loss(correction.guide_power, correction.tree_power)
+    chosen = loss(*powers)
     assert all(chosen <= loss(g, t) + 1e-9 for g in DEFAULTS.powers for t in DEFAULTS.powers if g or t)
 
 
@@ -95,8 +96,9 @@ def test_a_guide_that_is_always_right_counts_more_than_a_tree_that_guesses():
     guessed = np.full((60, 2), 0.5)
     said = np.where(np.eye(2)[labels] > 0, 0.95, 0.05)
     shares = np.array([0.5, 0.5])
-    assert chosen_correction(guessed, said, labels, np.ones(60), shares).guide_power == 1
-    assert chosen_correction(said, guessed, labels, np.ones(60), shares).tree_power == 1
+    for tree, guide, place in ((guessed, said, 0), (said, guessed, 1)):
+        by_tree = tree @ true_given_predicted(tree, labels, np.ones(60), shares).T
+        assert chosen_powers(by_tree, guide, labels, np.ones(60), shares)[place] == 1
 
 
 @given(labeled_rows(), st.sampled_from(DEFAULTS.powers), st.sampled_from(DEFAULTS.powers))

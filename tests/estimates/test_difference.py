@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.difference import N_FOLDS, Groups, difference_estimation
-from s2oct.estimates.replicates import Folds, run_replicates
+from s2oct.estimates.difference import N_FOLDS, difference_estimation, represented_rows
+from s2oct.estimates.replicates import Drawing, run_replicates
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED, Labels
 from s2oct.problem.targets import Margin, Targets
@@ -34,24 +34,24 @@ def table(n=120, seed=0, weights=None, totals=(50, 40)):
 
 def in_groups(known, predicted, leaves, regions, said=None, sampled=(), **changes):
     """Estimates of regions from groups of rows."""
-    groups = Groups.of(known, leaves, regions, np.array(sampled, dtype=np.int64))
-    unlabeled = groups.rows[~groups.known.is_labeled]
+    representing, rows, squares = represented_rows(known, leaves, regions, np.array(sampled, dtype=np.int64))
     estimation = difference_estimation(
-        groups.known,
-        predicted[groups.rows],
-        None if said is None else said[unlabeled],
+        representing,
+        predicted[rows],
+        None if said is None else said[rows[~representing.is_labeled]],
         [],
-        squares=groups.squares,
+        squares=squares,
         **changes,
     )
-    return estimation.rows("region", REGIONS, regions[groups.rows], 0.95)
+    return estimation.rows("region", REGIONS, regions[rows], 0.95)
 
 
 @given(st.integers(1, 60), st.integers(2, 12), st.integers(0, 2**31))
 def test_every_label_is_held_out_once_unless_it_is_the_only_one_of_its_class(n, n_folds, seed):
     codes = np.random.default_rng(seed).integers(3, size=n)
     rng = np.random.default_rng(seed)
-    times = np.array([Folds(n_folds).times(codes, number, rng) for number in range(n_folds)])
+    drawing = Drawing.folds(codes, n_folds)
+    times = np.array([drawing.times(codes, number, rng) for number in range(n_folds)])
     is_alone = np.bincount(codes, minlength=3)[codes] == 1
     assert ((times == 0).sum(axis=0) == np.where(is_alone, 0, 1)).all()
     assert all(set(codes[fold > 0]) == set(codes) for fold in times)
@@ -79,16 +79,16 @@ def test_rows_that_stand_for_others_add_the_variance_of_a_sample():
     known, predicted, leaves, regions = table(n=400, totals=(230, 140))
     said = np.random.default_rng(5).dirichlet([2, 2], size=400)
     sampled = np.arange(30, 400, 3)
-    groups = Groups.of(known, leaves, regions, sampled)
-    chosen, sizes = groups.rows[30:], groups.known.weights[30:]
+    representing, rows, squares = represented_rows(known, leaves, regions, sampled)
+    chosen, sizes = rows[30:], representing.weights[30:]
     for d in range(3):
         for leaf in range(4):
             everyone = [i for i in range(30, 400) if regions[i] == d and leaves[i] == leaf]
             here = [n for n, i in enumerate(chosen) if regions[i] == d and leaves[i] == leaf]
             assert sum(sizes[n] for n in here) == pytest.approx(len(everyone))
             assert len(here) == max(sum(i in sampled for i in everyone), 1)
-    arguments = (groups.known, predicted[groups.rows], said[chosen], [])
-    rough = difference_estimation(*arguments, squares=groups.squares)
+    arguments = (representing, predicted[rows], said[chosen], [])
+    rough = difference_estimation(*arguments, squares=squares)
     exact = difference_estimation(*arguments, squares=sizes**2)
     q, classes = rough.unlabeled[:, 1], predicted[chosen]
     for d in range(3):
@@ -97,7 +97,7 @@ def test_rows_that_stand_for_others_add_the_variance_of_a_sample():
             alike = [i for i in range(len(chosen)) if classes[i] == classes[n]]
             mean = sum(sizes[i] * q[i] for i in alike) / sum(sizes[i] for i in alike)
             variance = sum(sizes[i] * (q[i] - mean) ** 2 for i in alike) / sum(sizes[i] for i in alike)
-            added += (sizes[n] ** 2 - groups.squares[n]) * variance
+            added += (sizes[n] ** 2 - squares[n]) * variance
         assert rough._variance_of_sample(1, regions[chosen], 3)[d] == pytest.approx(added)
     assert not exact._variance_of_sample(1, regions[chosen], 3).any()
 
@@ -166,7 +166,9 @@ def test_the_standard_error_of_an_estimated_total_is_divided_over_domains_as_rak
 
 
 def test_folds_judge_every_label_by_a_fit_without_it():
-    fit = NearestMean.example(drawing=Folds(N_FOLDS))
+    fit = NearestMean.example()
+    labeled = fit.codes[fit.codes != UNLABELED]
+    fit = replace(fit, drawing=Drawing.folds(labeled, N_FOLDS))
     folds = run_replicates(fit, 0, N_FOLDS)
     labeled, unlabeled = np.arange(20), np.arange(20, 60)
     for fold in folds:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import run_replicates
+from s2oct.estimates.replicates import Drawing, run_replicates
 from s2oct.estimates.table import COLUMNS
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED, Labels
@@ -38,6 +38,7 @@ def completed(fit, *, codes=None, weights=None, targets=None, classes=("no", "ye
         "known": Known(labels, fit.targets if targets is None else targets, weights),
         "predicted": classes_of(everyone),
         "probabilities": probabilities_of(everyone)[codes == UNLABELED],
+        "drawing": Drawing(),
         **changes,
     }
 

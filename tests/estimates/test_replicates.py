@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from s2oct.estimates.replicates import Bootstrap, drawn_change, replicate
+from s2oct.estimates.replicates import Drawing, drawn_change, replicate
 from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean, same
@@ -43,7 +43,7 @@ def test_a_replicate_is_fitted_to_the_drawn_rows_as_often_as_they_were_drawn_and
         seen.append(chosen)
         return fit.refit(chosen, factors, targets, seed)
 
-    found = replicate(fit.codes, fit.targets, refit, Bootstrap(), seed=0, number=0)
+    found = replicate(fit.codes, fit.targets, refit, Drawing(), seed=0, number=0)
     labeled, unlabeled = np.flatnonzero(fit.codes != UNLABELED), np.flatnonzero(fit.codes == UNLABELED)
     times = np.bincount(seen[0], minlength=len(fit.codes))
     assert times[labeled].tolist() == found.drawn.tolist()

@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct import Estimate, S2OCTClassifier
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.totals_path import _Moving
-from s2oct.problem.targets import Targets
+from s2oct.estimators.totals_path import totals_at
 from tests.messages import naming
 
 X = [[1.0], [2.0], [8.0], [9.0], [1.5], [3.0], [4.0], [6.0], [7.0], [7.5], [2.5], [3.5], [5.0], [5.5]]
@@ -51,12 +50,11 @@ def test_values_reach_over_what_is_known(total, first, last, interval):
 
 
 def test_other_classes_share_what_is_left_in_proportion():
-    moving = _Moving(Targets.exact([16, 12, 20], 48), 0, 48.0, is_weighted=False)
-    assert moving.totals_at(16.0) == [16, 12, 20]
-    assert moving.totals_at(0.0) == [0, 18, 30]
-    assert moving.totals_at(23.0) == [23, 9, 16]
-    weighted = _Moving(Targets.exact([16, 12, 20], 48), 1, 48.0, is_weighted=True)
-    assert weighted.totals_at(3.0) == [20, 3, 25]
+    totals = np.array([16.0, 12.0, 20.0])
+    assert totals_at(16.0, 0, totals, 48.0, is_weighted=False) == [16, 12, 20]
+    assert totals_at(0.0, 0, totals, 48.0, is_weighted=False) == [0, 18, 30]
+    assert totals_at(23.0, 0, totals, 48.0, is_weighted=False) == [23, 9, 16]
+    assert totals_at(3.0, 1, totals, 48.0, is_weighted=True) == [20, 3, 25]
 
 
 def test_weights_are_added_up():

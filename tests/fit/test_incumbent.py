@@ -3,7 +3,6 @@ import threading
 import numpy as np
 import pytest
 
-from s2oct.estimators.edge import _Printer
 from s2oct.fit.context import Listeners
 from s2oct.fit.incumbent import Incumbent
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
@@ -190,12 +189,6 @@ def test_a_listener_hears_every_improvement_of_its_own_incumbent_and_no_other():
     assert others.moments == other.history
     assert [(moment.objective, moment.lower_bound) for moment in notes.moments] == [(5.0, 0.0), (5.0, 2.0)]
     assert notes.stages == []
-
-
-def test_the_listener_of_a_verbose_fit_prints_its_progress(capsys):
-    incumbent = Incumbent(Clock(60.0), assess, listener=_Printer())
-    incumbent.offer(tree_of_cost(3.0))
-    assert "cost 3" in capsys.readouterr().err
 
 
 def test_several_listeners_hear_the_same():

@@ -217,7 +217,7 @@ def test_the_forests_stop_soon_after_the_deadline(shape, n_reads, stepping_clock
     stepping_clock.step = 1.0
     deadline = Deadline.after(n_reads)
     with pytest.raises(GuideStopped):
-        SelfTrainedForest(random_state=0)._fit_rows(
+        SelfTrainedForest(random_state=0)._fit_known(
             X, Known(Labels(np.array(["a", "b"]), codes), Targets.exact([m // 2, m - m // 2], m)), deadline
         )
     assert n_reads <= stepping_clock.reads <= n_reads + 10

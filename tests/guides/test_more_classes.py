@@ -138,11 +138,11 @@ def test_two_classes_by_region_have_a_threshold_for_new_rows(survey):
 def test_intervals_are_kept_and_change_nothing_where_they_hold_anyway(survey):
     labels = Labels(NAMES, survey.codes)
     free = survey.targets(np.zeros((3, 3)), np.full((3, 3), 240.0))
-    unbound = TopTotalClassifier(LogisticRegression())._fit_read(survey.X, Known(labels, free))
+    unbound = TopTotalClassifier(LogisticRegression())._fit_known(survey.X, Known(labels, free))
     plain = LogisticRegression().fit(survey.X[:45], survey.truth[:45]).predict(survey.X[45:])
     assert (survey.assigned(unbound) == plain).all()
     low, high = np.maximum(survey.known() - 3, 0), survey.known() + 3
-    bound = TopTotalClassifier(LogisticRegression())._fit_read(survey.X, Known(labels, survey.targets(low, high)))
+    bound = TopTotalClassifier(LogisticRegression())._fit_known(survey.X, Known(labels, survey.targets(low, high)))
     counts = survey.counts(survey.assigned(bound))
     assert (counts >= low).all()
     assert (counts <= high).all()
@@ -191,7 +191,7 @@ def test_weights_multiply_the_weights_of_the_classes(survey):
     labels = Labels(NAMES, survey.codes)
     counts = survey.known().sum(axis=0)
     weights = survey.weights
-    clf = PriorCorrectedClassifier(LogisticRegression())._fit_read(
+    clf = PriorCorrectedClassifier(LogisticRegression())._fit_known(
         survey.X, Known(labels, Targets.exact(counts, 240), weights)
     )
     shares = np.bincount(survey.truth[:45], weights=weights[:45]) / weights[:45].sum()

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier, stopping
 from s2oct.errors import InvalidProblem
-from s2oct.guides.unknown_totals import Ratios, ShareSpec, calibrate, maximise_shares, with_estimated_totals
+from s2oct.guides.unknown_totals import ShareParams, calibrate, maximise_shares, with_estimated_totals
 from s2oct.problem.known import read_known
 from s2oct.stopping import Deadline
 from tests.messages import names, naming
@@ -40,49 +40,49 @@ def shares_and_errors(known):
     return margin.value, margin.se
 
 
-def random_ratios(seed, n_rows=80, n_classes=3):
+def random_likelihoods(seed, n_rows=80, n_classes=3):
     rng = np.random.default_rng(seed)
-    return Ratios(rng.normal(scale=1.5, size=(n_rows, n_classes)), rng.uniform(0.5, 2, size=n_rows))
+    return rng.normal(scale=1.5, size=(n_rows, n_classes)), rng.uniform(0.5, 2, size=n_rows)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_shares_are_those_of_a_direct_maximisation_of_the_likelihood(seed):
     """Oracle: a general optimiser over all shares, without expectation-maximisation."""
-    ratios, prior = random_ratios(seed), np.array([1.0, 2.0, 0.5])
+    (logs_of_rows, sizes), prior = random_likelihoods(seed), np.array([1.0, 2.0, 0.5])
 
     def against(free):
         logs = log_softmax(np.append(free, 0.0))
-        return -ratios.sizes @ logsumexp(ratios.log + logs, axis=1) - prior @ logs
+        return -sizes @ logsumexp(logs_of_rows + logs, axis=1) - prior @ logs
 
     best = softmax(np.append(minimize(against, np.zeros(2), tol=1e-10).x, 0.0))
-    nobody = np.zeros(len(ratios.sizes), dtype=np.int64)
-    found = maximise_shares(ratios, nobody, prior[None], np.full((1, 3), np.nan))
+    one_domain = np.zeros(len(sizes), dtype=np.int64)
+    found = maximise_shares(logs_of_rows, sizes, one_domain, prior[None], np.full((1, 3), np.nan))
     assert found[0] == pytest.approx(best, abs=1e-3)
 
 
 def test_known_shares_stay_and_the_others_are_the_best_beside_them():
     """Oracle: all values of the one share that is left, tried."""
-    ratios, prior = random_ratios(1), np.ones(3)
-    nobody = np.zeros(len(ratios.sizes), dtype=np.int64)
-    found = maximise_shares(ratios, nobody, prior[None], np.array([[0.4, np.nan, np.nan]]))[0]
+    (logs_of_rows, sizes), prior = random_likelihoods(1), np.ones(3)
+    one_domain = np.zeros(len(sizes), dtype=np.int64)
+    found = maximise_shares(logs_of_rows, sizes, one_domain, prior[None], np.array([[0.4, np.nan, np.nan]]))[0]
     values = np.linspace(0.0005, 0.5995, 1200)
 
     def worth(share):
         shares = np.array([0.4, share, 0.6 - share])
-        return ratios.sizes @ np.log(np.exp(ratios.log) @ shares) + prior @ np.log(shares)
+        return sizes @ np.log(np.exp(logs_of_rows) @ shares) + prior @ np.log(shares)
 
     assert found[0] == 0.4
     assert found[1] == pytest.approx(values[np.argmax([worth(value) for value in values])], abs=2e-3)
 
 
 def test_domains_are_maximised_apart():
-    ratios, rng = random_ratios(2), np.random.default_rng(3)
-    codes, free = rng.integers(3, size=len(ratios.sizes)), np.full((3, 3), np.nan)
-    together = maximise_shares(ratios, codes, np.ones((3, 3)), free)
+    (logs_of_rows, sizes), rng = random_likelihoods(2), np.random.default_rng(3)
+    codes, free = rng.integers(3, size=len(sizes)), np.full((3, 3), np.nan)
+    together = maximise_shares(logs_of_rows, sizes, codes, np.ones((3, 3)), free)
     for domain in range(3):
         here = codes == domain
-        part = Ratios(ratios.log[here], ratios.sizes[here])
-        alone = maximise_shares(part, np.zeros(here.sum(), dtype=np.int64), np.ones((1, 3)), free[:1])
+        part = logs_of_rows[here], sizes[here]
+        alone = maximise_shares(*part, np.zeros(here.sum(), dtype=np.int64), np.ones((1, 3)), free[:1])
         assert together[domain] == pytest.approx(alone[0], abs=1e-3)
 
 
@@ -91,7 +91,7 @@ def test_calibration_is_a_logistic_regression_when_its_slope_is_free():
     rng = np.random.default_rng(0)
     codes, weights = rng.integers(2, size=200), rng.uniform(0.5, 2, size=200)
     scores = np.column_stack([np.zeros(200), 1.5 * codes - 0.7 + rng.normal(size=200)])
-    slope, offsets = calibrate(scores, codes, weights, slope_sd=1e4)
+    slope, offsets = calibrate(scores, codes, weights, ShareParams(slope_sd=1e4))
     peer = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(scores[:, 1:], codes, weights)
     share = weights[codes == 1].sum() / weights.sum()
     assert slope == pytest.approx(peer.coef_[0, 0], rel=1e-3)
@@ -101,7 +101,7 @@ def test_calibration_is_a_logistic_regression_when_its_slope_is_free():
 def test_scores_that_contradict_the_labels_count_for_nothing():
     codes = np.repeat([0, 1], 50)
     scores = np.column_stack([codes, 1 - codes]).astype(float)
-    slope, offsets = calibrate(scores, codes, np.ones(100), slope_sd=0.5)
+    slope, offsets = calibrate(scores, codes, np.ones(100))
     assert slope == 0.0
     assert not offsets.any()
 
@@ -260,8 +260,8 @@ def test_an_estimate_that_runs_out_of_time_keeps_what_it_has_and_ends_at_once():
 
 def test_an_estimate_without_replicates_is_less_certain():
     X, y, _ = shifted_table((40, 40), (120, 80))
-    spec = ShareSpec(n_replicates=0)
-    (value,), (se,) = shares_and_errors(with_estimated_totals(read_known(X, y, "estimate", None), X, 0, spec=spec))
+    params = ShareParams(n_replicates=0)
+    (value,), (se,) = shares_and_errors(with_estimated_totals(read_known(X, y, "estimate", None), X, 0, params=params))
     (_,), (usual,) = shares_and_errors(estimated(X, y))
     assert value.sum() == pytest.approx(200)
     assert (se > 1.5 * usual).all()

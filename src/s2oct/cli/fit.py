@@ -29,7 +29,7 @@ from s2oct.errors import Message
 from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.columns import FEATURE, ID, ColumnUse
 from s2oct.tables.target import STABILITY, added_name
-from s2oct.wording import amount, count, plural, printable
+from s2oct.wording import aligned, amount, count, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _print_columns(uses: Sequence[ColumnUse]) -> None:
     plain = [use for use in uses if _is_plain(use)]
     hidden = plain[MOST_PLAIN_COLUMNS:]
     shown = [use for use in uses if use not in hidden]
-    _print_aligned([("column", "role", "treatment", "missing"), *map(_column_cells, shown)], n_left=4)
+    say("\n".join(aligned([("column", "role", "treatment", "missing"), *map(_column_cells, shown)], n_left=4)))
     if hidden:
         print(f"and {plural(len(hidden), 'more column')} of numbers")
 
@@ -276,7 +276,7 @@ def _print_totals(certificate: Certificate, classes: Sequence[Any]) -> None:
     rows += [_total_cells(cell, classes, names_margin=len(margins) > 1) for cell in cells[:MOST_TOTALS]]
     if all(cell.domain == "" for cell in cells):
         rows = [("", *row[1:]) for row in rows]
-    _print_aligned(rows, n_left=2)
+    say("\n".join(aligned(rows, n_left=2)))
     if len(cells) > MOST_TOTALS:
         print(f"and {plural(len(cells) - MOST_TOTALS, 'more total')}; the model file and the report have all of them")
 
@@ -287,18 +287,6 @@ def _total_cells(cell: Cell, classes: Sequence[Any], *, names_margin: bool) -> t
     known += f" ± {amount(cell.se, 2)} (estimated)" if cell.is_aim else ""
     off = f"{'+' if cell.excess > 0 else ''}{amount(cell.excess, 6)}"
     return _short(domain), _short(classes[cell.class_index]), known, amount(cell.assigned, 6), off
-
-
-def _print_aligned(rows: Sequence[Sequence[str]], n_left: int) -> None:
-    """Print a table without empty columns; the first ``n_left`` are left-aligned, the others right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            text.ljust(width) if place < n_left else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-            if width
-        ]
-        say("  ".join(cells).rstrip())
 
 
 def _print_comparison(comparison: TableComparison) -> None:
@@ -314,7 +302,7 @@ def _print_comparison(comparison: TableComparison) -> None:
         )
         for score in comparison.scores
     ]
-    _print_aligned([*COMPARISON_HEADINGS, *rows], n_left=1)
+    say("\n".join(aligned([*COMPARISON_HEADINGS, *rows], n_left=1)))
     print()
     for sentence in comparison.findings():
         say(sentence)

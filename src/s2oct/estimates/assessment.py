@@ -18,7 +18,7 @@ from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, N
 from s2oct.problem.known import Known
 from s2oct.problem.labels import FEW_LABELS
 from s2oct.problem.targets import Margin
-from s2oct.wording import listed, percentage, plural, printable
+from s2oct.wording import aligned, listed, percentage, plural, printable
 
 N_FOLDS = 10
 """Default number of folds: a fit without one of them has 90 % of the labels."""
@@ -35,7 +35,7 @@ _LEAST = 2
 _HALF = 0.5
 """Jeffreys' prior: half a right and half a wrong row; otherwise, a small error-free sample would have zero variance."""
 
-_MOST_APART = 0.2
+_MOST_DISAGREEMENT = 0.2
 """Share of rows beyond which classifiers do not differ by blocks of rows: gains and losses then cancel each other."""
 
 
@@ -162,20 +162,15 @@ class Assessment:
 
     def _not_held_out(self) -> tuple[Notice, ...]:
         alone = [found for found in self.per_class if found.n_labels < _LEAST and found.share > 0]
-        if not alone:
-            return ()
-        named = listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in alone])
         share = percentage(sum(found.share for found in alone), 1)
-        finding = f"No label of {named} can be held out, so nothing is known about {share} of {self._judged_rows}"
-        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
+        unknown = f"nothing is known about {share} of {self._judged_rows}"
+        finding = f"No label of {_named(alone)} can be held out, so {unknown}"
+        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),) if alone else ()
 
     def _few_labels(self) -> tuple[Notice, ...]:
         few = [found for found in self.per_class if _LEAST <= found.n_labels < FEW_LABELS]
-        if not few:
-            return ()
-        named = listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in few])
-        finding = f"Too few labels to assess {named} reliably"
-        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
+        finding = f"Too few labels to assess {_named(few)} reliably"
+        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),) if few else ()
 
     def __str__(self) -> str:
         return "\n".join([self.text, *self.cautions])
@@ -193,12 +188,7 @@ class Assessment:
             )
             for found in self.per_class
         ]
-        table = [("class", "labels", "share", "recall", "precision"), *cells]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(f"{cell:{'<' if number == 0 else '>'}{width}s}" for number, (cell, width) in enumerate(row))
-            for row in (tuple(zip(line, widths, strict=True)) for line in table)
-        ]
+        lines = aligned([("class", "labels", "share", "recall", "precision"), *cells])
         agreed = [self.about_agreement] if self.about_agreement else []
         return "\n".join([self.headline, "", *lines, "", *agreed, self.method])
 
@@ -211,6 +201,10 @@ class Assessment:
             f"All near-optimal trees agree on {percentage(self.agreed)} of the held-out rows; "
             f"{percentage(self.agreed_accuracy)} ± {percentage(self.agreed_accuracy_se)} of these are right."
         )
+
+
+def _named(classes: Sequence[ClassAssessment]) -> str:
+    return listed([f"class {found.label!r} ({plural(found.n_labels, 'label')})" for found in classes])
 
 
 def with_error(value: float, error: float) -> str:
@@ -324,8 +318,8 @@ class HeldOut:
         self,
         assigned: IntArray,
         agreed: FloatArray | None = None,
-        apart: float = 0.0,
-        placed: FloatArray | None = None,
+        disagreement: float = 0.0,
+        assigned_shares: FloatArray | None = None,
     ) -> Assessment:
         """Assess the classes assigned to held-out rows.
 
@@ -335,9 +329,9 @@ class HeldOut:
             Class assigned to each labeled row while it was held out.
         agreed : ndarray of shape (n_rows,), optional
             Whether all near-optimal trees assign the row to this class, 1 or 0; NaN if no such trees are known.
-        apart : float
+        disagreement : float
             Mean share of the unlabeled rows on which the classifier to assess differs from those of the folds.
-        placed : ndarray of shape (n_classes,), optional
+        assigned_shares : ndarray of shape (n_classes,), optional
             Mean share of the unlabeled rows that the classifiers of the folds assign to each class; by default, that of
             the totals.
 
@@ -353,13 +347,13 @@ class HeldOut:
         recall_variance = center * (1 - center) / (n + 2)
         # Nothing is known about a class without held-out rows, except that rows assigned to it that do not belong to
         # other classes are its own. Its variance is that of its prior.
-        own = (shares if placed is None else placed) - shares @ rates
+        own = (shares if assigned_shares is None else assigned_shares) - shares @ rates
         implied = np.clip(own / np.where(shares > 0, shares, 1.0), 0.0, 1.0)
         accuracy = float(shares @ np.where(n > 0, np.nan_to_num(recall), implied))
         middle = np.where(n > 0, center, implied)
         # Where it differs from the classifiers of the folds, it may be right more or less often than they are: the gain
         # is uniformly distributed between minus and plus the share of these rows.
-        gain_variance = min(apart, _MOST_APART) ** 2 / 3
+        gain_variance = min(disagreement, _MOST_DISAGREEMENT) ** 2 / 3
         variance = float(shares**2 @ recall_variance) + self._variance_of_shares(middle) + gain_variance
         precision = [self._precision(rates, k) for k in range(len(shares))]
         counts = self.known.labels.counts()
@@ -397,11 +391,14 @@ class HeldOut:
 
     def _rates(self, assigned: IntArray) -> FloatArray:
         """Return the share of each class assigned to each class, shape (n_classes, n_classes); 0 if unknown."""
-        n_classes = len(self.known.classes)
-        counts = np.zeros((n_classes, n_classes))
-        np.add.at(counts, (self.truth, assigned), self.known.sizes[self.rows])
-        added = counts.sum(axis=1, keepdims=True)
-        return np.asarray(counts / np.where(added > 0, added, 1.0))
+        return np.column_stack([self._rate(assigned == k) for k in range(len(self.known.classes))])
+
+    def _rate(self, flags: BoolArray) -> FloatArray:
+        """Return the share of flagged rows in each class; 0 for a class without rows."""
+        sizes, n_classes = self.known.sizes[self.rows], len(self.known.classes)
+        flagged = np.bincount(self.truth, weights=sizes * flags, minlength=n_classes)
+        added = np.bincount(self.truth, weights=sizes, minlength=n_classes)
+        return np.asarray(flagged / np.where(added > 0, added, 1.0))
 
     def _precision(self, rates: FloatArray, k: int) -> tuple[float, float]:
         """Return the share of rows assigned to class k that belong to it, and its standard error; NaN if unknown."""
@@ -425,16 +422,9 @@ class HeldOut:
         k = int(uncertain.sum())
         if k < 2:  # what one class gains, the others lose
             return float(((recall - recall.mean()) ** 2 * of_classes).sum())
-        apart = recall - recall[uncertain].mean()
+        deviation = recall - recall[uncertain].mean()
         # Shares add up to 1: what one of two classes gains, the other loses, which doubles the sum.
-        return float(k / (k - 1) * (apart**2 * of_classes).sum())
-
-    def _rate(self, flags: BoolArray) -> FloatArray:
-        """Return the share of flagged rows in each class."""
-        sizes, n_classes = self.known.sizes[self.rows], len(self.known.classes)
-        flagged = np.bincount(self.truth, weights=sizes * flags, minlength=n_classes)
-        added = np.bincount(self.truth, weights=sizes, minlength=n_classes)
-        return np.asarray(flagged / np.where(added > 0, added, 1.0))
+        return float(k / (k - 1) * (deviation**2 * of_classes).sum())
 
 
 def _agreement(held: HeldOut, assigned: IntArray, agreed: FloatArray | None) -> dict[str, float]:

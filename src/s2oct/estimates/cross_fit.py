@@ -80,8 +80,8 @@ class CrossFit:
     @cached_property
     def assessment(self) -> Assessment:
         """Expected accuracy of the tree, overall and on rows where near-optimal trees agree."""
-        assigned, (apart, placed) = self._assigned_by(self.trees), self._on_unlabeled(self.trees, self.tree)
-        return self.held_out.assess(assigned, self._agreed(), apart, placed)
+        unlabeled = self._on_unlabeled(self.trees, self.tree)
+        return self.held_out.assess(self._assigned_by(self.trees), self._agreed(), *unlabeled)
 
     def of_chosen(self, tree: ObliqueTree, n_terms: int, stop: Stop = never) -> CrossFit:
         """Return the same folds to assess another tree, by their richest trees with no more terms."""
@@ -105,8 +105,8 @@ class CrossFit:
             trees = list(self.trees)
             if step is not path.fitted:
                 trees = [_richest(front, step.n_terms) for front in fronts]
-            assigned, (apart, placed) = self._assigned_by(trees), self._on_unlabeled(trees, step.tree)
-            found = self.held_out.assess(assigned, apart=apart, placed=placed)
+            assigned = self._assigned_by(trees)
+            found = self.held_out.assess(assigned, None, *self._on_unlabeled(trees, step.tree))
             right = (assigned == self.fit.known.labels.codes)[self.held_out.rows]
             return replace(step, accuracy=found.accuracy, accuracy_se=found.accuracy_se), right
 
@@ -144,8 +144,8 @@ class CrossFit:
         if not len(rows):
             return 0.0, None
         own, classes = tree.predict(rows), [other.predict(rows) for other in trees]
-        apart = float(np.mean([np.average(other != own, weights=sizes) for other in classes]))
-        return apart, mean_shares(classes, sizes, len(known.classes))
+        disagreement = float(np.mean([np.average(other != own, weights=sizes) for other in classes]))
+        return disagreement, mean_shares(classes, sizes, len(known.classes))
 
     def _agreed(self) -> FloatArray:
         """Whether all near-optimal trees of its fold assign a held-out row to the same class; NaN if there are none."""

@@ -2,7 +2,7 @@
 
 For domain d and class k it is the sum of p_k(x_i) over the unlabeled rows, plus the rows of the domain times the mean
 error of its labeled rows, each weighted by the rows that it represents and shrunk by `domain_effects`, raked to the
-totals. `Estimation` computes it if fits hold rows out in `Folds`, or if no label took part in the fit. Its variance is
+totals. `Estimation` computes it if fits hold rows out in folds, or if no label took part in the fit. Its variance is
 a formula, so 200 fits are not needed. If the guide was fitted with a sample of the unlabeled rows, it predicts only
 these, and each represents others with the same leaf and domains: a register of any size becomes a short table.
 """
@@ -10,7 +10,7 @@ these, and each represents others with the same leaf and domains: a register of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,54 +27,55 @@ N_FOLDS = 10
 """Number of folds in which labels are held out: each fit still uses nine of ten labels."""
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The labeled rows of a table, followed by unlabeled rows that represent all others.
+def represented_rows(
+    known: Known, leaves: IntArray, codes: IntArray, sampled: IntArray
+) -> tuple[Known, IntArray, FloatArray]:
+    """Let sampled rows represent the unlabeled rows of a table with the same leaf and domains.
 
-    Attributes
+    If none of them is sampled, one row represents all.
+
+    Parameters
     ----------
     known : Known
-        Labels, totals and weights; an unlabeled row has the total weight of the rows that it represents.
+        Labels, totals and weights of the table.
+    leaves, codes : ndarray of shape (n_rows,)
+        Leaf and domain of each row.
+    sampled : ndarray of int
+        Positions of the sampled rows.
+
+    Returns
+    -------
+    known : Known
+        The labeled rows, followed by unlabeled rows that have the total weight of the rows that they represent.
     rows : ndarray of int
         Positions of these rows in the table.
     squares : ndarray of shape (n_unlabeled,)
         For each unlabeled row, the sum of the squared weights of the rows that it represents.
     """
-
-    known: Known
-    rows: IntArray
-    squares: FloatArray
-
-    @classmethod
-    def of(cls, known: Known, leaves: IntArray, codes: IntArray, sampled: IntArray) -> Groups:
-        """Let sampled rows represent the unlabeled rows of a table with the same leaf and domains.
-
-        If none of them is sampled, one row represents all.
-        """
-        labeled, unlabeled = np.flatnonzero(known.is_labeled), np.flatnonzero(~known.is_labeled)
-        keys = _joint(leaves[unlabeled], codes[unlabeled], *(margin.codes for margin in known.targets.margins))
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        sizes, n_groups = known.sizes[unlabeled], len(first)
-        chosen = np.searchsorted(unlabeled, sampled)
-        has_sampled = np.bincount(group[chosen], minlength=n_groups) > 0
-        chosen = np.sort(np.concatenate([chosen, first[~has_sampled]]))
-        own, here = sizes[chosen], group[chosen]
-        factor, square = (
-            np.bincount(group, weights=sizes**power, minlength=n_groups)
-            / np.bincount(here, weights=own**power, minlength=n_groups)
-            for power in (1, 2)
-        )
-        rows = np.concatenate([labeled, unlabeled[chosen]])
-        grouped = replace(
-            known,
-            labels=Labels(known.classes, known.labels.codes[rows]),
-            targets=known.targets.of_rows(chosen),
-            weights=np.concatenate([known.sizes[labeled], own * factor[here]]),
-            domains=(),
-            counted=None,
-            given=None,
-        )
-        return cls(grouped, rows, own**2 * square[here])
+    labeled, unlabeled = np.flatnonzero(known.is_labeled), np.flatnonzero(~known.is_labeled)
+    keys = _joint(leaves[unlabeled], codes[unlabeled], *(margin.codes for margin in known.targets.margins))
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    sizes, n_groups = known.sizes[unlabeled], len(first)
+    chosen = np.searchsorted(unlabeled, sampled)
+    has_sampled = np.bincount(group[chosen], minlength=n_groups) > 0
+    chosen = np.sort(np.concatenate([chosen, first[~has_sampled]]))
+    own, here = sizes[chosen], group[chosen]
+    factor, square = (
+        np.bincount(group, weights=sizes**power, minlength=n_groups)
+        / np.bincount(here, weights=own**power, minlength=n_groups)
+        for power in (1, 2)
+    )
+    rows = np.concatenate([labeled, unlabeled[chosen]])
+    representing = replace(
+        known,
+        labels=Labels(known.classes, known.labels.codes[rows]),
+        targets=known.targets.of_rows(chosen),
+        weights=np.concatenate([known.sizes[labeled], own * factor[here]]),
+        domains=(),
+        counted=None,
+        given=None,
+    )
+    return representing, rows, own**2 * square[here]
 
 
 def _joint(*codes: IntArray) -> IntArray:
@@ -110,7 +111,6 @@ def difference_estimation(
             probabilities,
             folds,
             others=others,
-            drawing=None,
             squares=squares,
             label_weights=weights,
         )
@@ -133,7 +133,8 @@ def _stands_for(design_weights: FloatArray, sizes: FloatArray) -> FloatArray:
     others = np.maximum(design_weights - sizes, 0.0)
     if not others.any():
         raise InvalidProblem(
-            "Expected design weights that are inverse probabilities of being labeled, got none that is above 1."
+            "No design weight is above 1: pass inverse probabilities of being labeled, and weights of the rows only as "
+            "sample_weight."
         )
     return others
 

@@ -7,20 +7,23 @@ the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimates.difference import N_FOLDS, Groups, difference_estimation
+from s2oct.estimates.difference import N_FOLDS, difference_estimation, represented_rows
 from s2oct.estimates.estimating import Estimation
-from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Folds, Refits, Replicate, ReplicateWeights, run_replicates
+from s2oct.estimates.replicates import Drawing, Refits, Replicate, run_replicates
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES, Estimates
 from s2oct.fit.register import Register
 from s2oct.fit.task import FitTask, leaves_of
+from s2oct.guides import SelfTrainedForest
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
 from s2oct.problem.known import Known, read_domains, read_replicate_weights, read_weights
 from s2oct.problem.labels import UNLABELED
@@ -40,16 +43,12 @@ Running = tuple[int | None, str | Path | None, Callable[[int, int], None] | None
 """Replicates to run at a time, the folder that keeps them, and the progress callback."""
 
 
-class Design(NamedTuple):
-    """Number of replicates, replicate weights and their scale, as the user passed them."""
+def read_method(method: Any, design: Mapping[str, Any], *, is_given: bool) -> str:
+    """Return the method.
 
-    replicates: int | None
-    weights: Any
-    scale: float | None
-
-
-def read_method(method: Any, design: Design, *, is_given: bool) -> str:
-    """Return the method; ``is_given`` says whether a table or design weights are given, which replicates cannot use."""
+    ``design`` has the parameters about replicates. ``is_given`` says whether a table or design weights are given, which
+    replicates cannot use.
+    """
     if method not in METHODS:
         raise InvalidProblem(f"Expected method to be one of {', '.join(map(repr, METHODS))}, got {brief(method)}.")
     chosen = (DIFFERENCE if is_given else REPLICATES) if method == AUTO else str(method)
@@ -57,10 +56,9 @@ def read_method(method: Any, design: Design, *, is_given: bool) -> str:
         raise InvalidProblem(
             "Replicates repeat the fit of this session: X, y and design_weight are for method='difference'."
         )
-    if chosen == DIFFERENCE and any(part is not None for part in design):
+    if chosen == DIFFERENCE and any(part is not None for part in design.values()):
         raise InvalidProblem(
-            "The difference estimator has no replicates: replicates, replicate_weights and replicate_scale are for "
-            "method='replicates'."
+            f"The difference estimator has no replicates: {', '.join(design)} are for method='replicates'."
         )
     return chosen
 
@@ -75,7 +73,7 @@ def read_design_weights(given: Any, known: Known, n_rows: int) -> FloatArray | N
     assert weights is not None
     found: FloatArray = known.of_counted(weights)[known.is_labeled]
     if not (found > 0).all():
-        raise InvalidProblem("Expected a positive design weight for every labeled row, got none for some of them.")
+        raise InvalidProblem("Every labeled row needs a positive design weight, but some have none.")
     return found
 
 
@@ -84,26 +82,41 @@ def estimate_by_replicates(
     tree: ObliqueTree,
     alternatives: Sequence[ObliqueTree],
     by: Any,
-    design: Design,
     confidence: float,
     running: Running,
+    *,
+    replicates: int | None,
+    replicate_weights: Any,
+    replicate_scale: float | None,
 ) -> Estimates:
     """Estimate by replicates of the whole fit; see `S2OCTClassifier.estimate`."""
     confidence = BETWEEN_ZERO_AND_ONE.read("confidence", confidence)
     divisions, notes = _divisions(by, fit)
-    drawing: Drawing
-    if (weights := _replicate_weights(fit, design)) is None:
-        number = N_REPLICATES if design.replicates is None else design.replicates
-        n_replicates = n_runs = whole_from(LEAST_REPLICATES).read("replicates", number)
-        drawing = BOOTSTRAP
+    if replicate_weights is not None:
+        drawing = _survey_replicates(fit, replicate_weights, replicate_scale)
+        assert drawing.factors is not None
+        n_replicates = drawing.factors.shape[1]
+        if replicates not in (None, n_replicates):
+            raise InvalidProblem(
+                f"replicates is {brief(replicates)}, but there are {n_replicates} columns of replicate weights: omit "
+                "replicates."
+            )
     else:
-        n_replicates, n_runs, drawing = weights.n_columns, weights.n_runs, weights
-    replicates = run_replicates(Refits(fit, drawing), fit.budget.seed, n_runs, *running)
+        if replicate_scale is not None:
+            raise InvalidProblem(f"replicate_scale ({brief(replicate_scale)}) needs replicate_weights.")
+        drawing = Drawing()
+        number = N_REPLICATES if replicates is None else replicates
+        n_replicates = whole_from(LEAST_REPLICATES).read("replicates", number)
+    to_repeat = fit
+    if isinstance(fit.guide, SelfTrainedForest):
+        # The average of many replicates is used anyway.
+        n_trees = max(fit.guide.n_estimators // 2, 1)
+        to_repeat = replace(fit, guide=clone(fit.guide).set_params(n_estimators=n_trees))
+    n_runs = n_replicates + drawing.n_added
+    found = run_replicates(Refits(to_repeat, drawing), fit.budget.seed, n_runs, *running)
     probabilities = None if fit.advice is None else fit.advice.probabilities
     others = tuple(other.predict(fit.rows) for other in alternatives)
-    estimation = Estimation(
-        fit.known, tree.predict(fit.rows), probabilities, replicates, others=others, drawing=drawing
-    )
+    estimation = Estimation(fit.known, tree.predict(fit.rows), probabilities, found, others=others, drawing=drawing)
     rows = [row for name, domains, codes in divisions for row in estimation.rows(name, domains, codes, confidence)]
     return Estimates(rows, confidence, n_replicates, (*estimation.notes, *notes))
 
@@ -130,7 +143,7 @@ def estimate_by_difference(
     probabilities, sampled = None, np.empty(0, dtype=np.int64)
     if running is not None:
         sample, positions = _fold_sample(fit)
-        refits = Refits(sample, Folds(N_FOLDS))
+        refits = Refits(sample, Drawing.folds(sample.known.labeled_codes, N_FOLDS))
         folds = run_replicates(refits, fit.budget.seed, N_FOLDS, *running)
         if fit.advice is not None:
             sampled, probabilities = np.flatnonzero(~known.is_labeled), fit.advice.probabilities
@@ -140,18 +153,18 @@ def estimate_by_difference(
     others = [other.predict(fit.rows) for other in alternatives]
     rows: list[dict[str, Any]] = []
     for name, domains, codes in divisions:
-        groups = Groups.of(known, leaves, codes, sampled)
-        chosen = groups.rows[~groups.known.is_labeled]
+        representing, chosen, squares = represented_rows(known, leaves, codes, sampled)
+        unlabeled = chosen[~representing.is_labeled]
         estimation = difference_estimation(
-            groups.known,
-            predicted[groups.rows],
-            None if probabilities is None else _probabilities_of(chosen, sampled, probabilities, leaves),
+            representing,
+            predicted[chosen],
+            None if probabilities is None else _probabilities_of(unlabeled, sampled, probabilities, leaves),
             folds,
-            others=tuple(other[groups.rows] for other in others),
-            squares=groups.squares,
+            others=tuple(other[chosen] for other in others),
+            squares=squares,
             design_weights=design_weights,
         )
-        rows += estimation.rows(name, domains, codes[groups.rows], confidence)
+        rows += estimation.rows(name, domains, codes[chosen], confidence)
     return Estimates(rows, confidence, 0, (*estimation.notes, *notes))
 
 
@@ -176,29 +189,17 @@ def _probabilities_of(rows: IntArray, sampled: IntArray, probabilities: FloatArr
     return np.asarray(found)
 
 
-def _replicate_weights(fit: FitTask, design: Design) -> ReplicateWeights | None:
-    """Return the user's replicate weights; None if there are none."""
-    if design.weights is None:
-        if design.scale is not None:
-            raise InvalidProblem(
-                f"Expected replicate_scale with replicate_weights only, got {brief(design.scale)} without."
-            )
-        return None
+def _survey_replicates(fit: FitTask, replicate_weights: Any, scale: float | None) -> Drawing:
+    """Return the user's replicate weights over the weights of the fit, with the scale of their variance."""
     known, n_given = fit.known, len(fit.features)
     codes, weights = known.labels.codes, known.weights
     if known.counted is not None:
         # Rows of weight 0 are treated as unlabeled, so their replicate weights are ignored.
         codes, weights = np.full(n_given, UNLABELED), np.zeros(n_given)
         codes[known.counted], weights[known.counted] = known.labels.codes, known.sizes
-    factors = read_replicate_weights(design.weights, fit.features.table, codes, known.classes, weights)
-    number = factors.shape[1]
-    scale = 1 / number if design.scale is None else POSITIVE.read("replicate_scale", design.scale)
-    if design.replicates is not None and design.replicates != number:
-        raise InvalidProblem(
-            f"Expected as many replicates as there are columns of replicate weights, {number}, or none given, got "
-            f"{brief(design.replicates)}."
-        )
-    return ReplicateWeights(factors, scale)
+    factors = read_replicate_weights(replicate_weights, fit.features.table, codes, known.classes, weights)
+    default = 1 / factors.shape[1]
+    return Drawing(factors, default if scale is None else POSITIVE.read("replicate_scale", scale))
 
 
 def _divisions(by: Any, fit: FitTask) -> tuple[list[tuple[str, ObjectArray, IntArray]], list[str]]:

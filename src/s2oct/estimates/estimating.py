@@ -1,7 +1,7 @@
 """Counts by domain and class from a fit and its replicates, corrected by held-out labels, with standard errors.
 
 `Estimation` does three things. It learns from held-out labels how often tree and guide are wrong, and turns predicted
-classes into probabilities of true classes (`chosen_correction`), raked to the totals (`raked`). It adds them up by
+classes into probabilities of true classes (`chosen_powers`), raked to the totals (`raked`). It adds them up by
 domain, shifted by what the labeled rows of the domain show (`domain_effects`). It adds up three variances: of labels,
 of single rows, and of domain effects.
 """
@@ -16,18 +16,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
-from s2oct.estimates.replicates import BOOTSTRAP, Drawing, Replicate
+from s2oct.estimates.replicates import Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Targets
 from s2oct.wording import listed
-
-RAKINGS, BALANCINGS = 200, 1000
-"""Maximum number of passes for raking probabilities to the totals and balancing tables; few are needed."""
-
-LEAST = 1e-3
-"""Minimum probability, so that one surprise among few labels does not decide."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,10 @@ class EstimationParams:
         Number of labels of a class below which little is known about its mistakes.
     least_freedom : int
         Minimum degrees of freedom: with fewer, intervals would be too wide to be useful.
+    least_probability : float
+        Minimum probability, so that one surprise among few labels does not decide.
+    most_rakings, most_balancings : int
+        Maximum number of passes for raking probabilities to the totals and balancing tables; few are needed.
     rounding : float
         Half a row on both sides of an interval, because counts are whole and a normal distribution is not.
     """
@@ -74,6 +72,9 @@ class EstimationParams:
     least_variance: float = 0.02
     few_labels: int = 10
     least_freedom: int = 4
+    least_probability: float = 1e-3
+    most_rakings: int = 200
+    most_balancings: int = 1000
     rounding: float = 0.5
 
     @property
@@ -101,7 +102,7 @@ class Estimation:
     others : tuple of ndarray
         Classes of all rows by other, equally good trees.
     drawing : Drawing or None
-        How the labeled rows of replicates were drawn; None if replicates only hold rows out, as `Folds` do. Standard
+        How the labeled rows of replicates were drawn; None if replicates only hold rows out, as folds do. Standard
         errors then come from a formula.
     squares : ndarray of shape (m,), optional
         If unlabeled rows represent several rows each and have their total weight: the sum of the squared weights of the
@@ -120,7 +121,7 @@ class Estimation:
         replicates: Sequence[Replicate],
         *,
         others: tuple[IntArray, ...] = (),
-        drawing: Drawing | None = BOOTSTRAP,
+        drawing: Drawing | None = None,
         squares: FloatArray | None = None,
         label_weights: FloatArray | None = None,
         params: EstimationParams = DEFAULTS,
@@ -138,35 +139,38 @@ class Estimation:
         # The mean weight of a row.
         self.row = float(np.mean(self.weights) if squares is None else squares.sum() / max(self.sizes.sum(), 1e-300))
         # Without a guide, all classes are equally probable.
-        alike = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
-        self.has_guide, self.by_guide = probabilities is not None, alike
+        by_guide = np.full((len(self.codes), self.n_classes), 1 / self.n_classes)
+        self.has_guide, self.by_guide = probabilities is not None, by_guide
         if probabilities is not None:
-            alike[unlabeled] = probabilities
+            by_guide[unlabeled] = probabilities
         self.votes, self.held_out_by_guide = self._held_out(replicates)
-        self.correction = chosen_correction(
-            self.votes, self.held_out_by_guide, self.labels, self.label_weights, self.shares, params
+        confusion = self._confusion(self.label_weights)
+        by_tree = self.votes @ confusion.T
+        self.powers = chosen_powers(
+            by_tree, self.held_out_by_guide, self.labels, self.label_weights, self.shares, params
         )
-        self.corrected = self.correction.probabilities(predicted[unlabeled], self.by_guide[unlabeled])
-        self.unlabeled = raked(self.corrected, self.sizes, known.targets)
-        n_varying = 0 if drawing is None else drawing.varying(len(replicates))
+        # The errors on held-out labels correct the predictions of all rows.
+        self.labeled = combined(by_tree, self.held_out_by_guide, *self.powers, params)
+        self.corrected = combined(confusion[:, predicted[unlabeled]].T, self.by_guide[unlabeled], *self.powers, params)
+        self.unlabeled = raked(self.corrected, self.sizes, known.targets, params)
+        n_varying = 0 if drawing is None else len(replicates) - drawing.n_added
         self.replicated = [self._replicated(found) for found in replicates[:n_varying]]
-        by_tree = self.votes @ self.correction.confusion.T
-        powers = self.correction.guide_power, self.correction.tree_power
-        self.labeled = combined(by_tree, self.held_out_by_guide, *powers)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of the estimates."""
         least = self.params.few_labels
         few = [str(self.known.classes[k]) for k in range(self.n_classes) if (self.labels == k).sum() < least]
-        notes = [self._about_correction()]
+        notes = [self._about_powers()]
         if few:
-            notes.append(f"Fewer than {least} labels of {listed(few)}: what is known of mistakes there is little.")
+            classes = f"{'Class' if len(few) == 1 else 'Classes'} {listed(few)}"
+            have = "has" if len(few) == 1 else "have"
+            notes.append(f"{classes} {have} fewer than {least} labels, so errors on these rows are hardly known.")
         return tuple(notes)
 
-    def _about_correction(self) -> str:
+    def _about_powers(self) -> str:
         """Describe the combination of guide and tree that predicted held-out labels best, in a sentence."""
-        guide, tree = self.correction.guide_power, self.correction.tree_power
+        guide, tree = self.powers
         if guide and tree:
             return (
                 f"The estimates combine the guide's probabilities (weight {guide:g}) and the tree's classes (weight "
@@ -177,11 +181,13 @@ class Estimation:
 
     def _replicated(self, found: Replicate) -> FloatArray:
         """Return probabilities of the unlabeled rows by a replicate: its labels, tree, guide and totals."""
-        weights = self.label_weights * found.drawn
-        confusion = true_given_predicted(self.votes, self.labels, weights, self.shares, self.params)
-        correction = Correction(confusion, self.correction.guide_power, self.correction.tree_power)
-        targets = self.known.targets.shifted(self.unit * found.change)
-        return raked(correction.probabilities(found.classes, found.probabilities), self.sizes, targets)
+        confusion = self._confusion(self.label_weights * found.drawn)
+        corrected = combined(confusion[:, found.classes].T, found.probabilities, *self.powers, self.params)
+        return raked(corrected, self.sizes, self.known.targets.shifted(self.unit * found.change), self.params)
+
+    def _confusion(self, weights: FloatArray) -> FloatArray:
+        """Return the probability of each true class for each class of the tree, by labels with these weights."""
+        return true_given_predicted(self.votes, self.labels, weights, self.shares, self.params)
 
     def rows(self, name: str, domains: ObjectArray, codes: IntArray, confidence: float) -> list[dict[str, Any]]:
         """Return estimates of all domains of one division of the rows; ``codes`` are the domains of all rows."""
@@ -192,7 +198,7 @@ class Estimation:
         estimates = np.where(is_known, known, np.column_stack([estimate for estimate, _ in parts]))
         variances = np.where(is_known, 0.0, np.column_stack([variance for _, variance in parts]))
         rows_of_domain = np.bincount(codes[~self.is_labeled], self.sizes, minlength=n_domains).astype(float)
-        estimates = balanced(estimates, ~is_known, rows_of_domain, self._class_totals())
+        estimates = balanced(estimates, ~is_known, rows_of_domain, self._class_totals(), self.params)
         found = [
             self._columns(k, codes, n_domains, estimates[:, k], np.sqrt(variances[:, k]), confidence)
             for k in range(n_classes)
@@ -342,13 +348,19 @@ def _known_shares(known: Known) -> FloatArray:
     return np.asarray(totals / totals.sum()) if totals.sum() > 0 else np.full(n_classes, 1 / n_classes)
 
 
-def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: FloatArray) -> FloatArray:
+def balanced(
+    estimates: FloatArray,
+    free: BoolArray,
+    rows: FloatArray,
+    totals: FloatArray,
+    params: EstimationParams = DEFAULTS,
+) -> FloatArray:
     """Scale estimates (domains by classes) so that domains add up to their rows and classes to their totals.
 
     Only free cells change. The classes were shifted separately before, so sums may be off.
     """
     found = np.where(free, np.maximum(estimates, 1e-9), estimates)
-    for _ in range(BALANCINGS):
+    for _ in range(params.most_balancings):
         before = found
         for axis, wanted in ((0, totals), (1, rows)):
             fixed = np.where(free, 0.0, found).sum(axis=axis)
@@ -360,30 +372,16 @@ def balanced(estimates: FloatArray, free: BoolArray, rows: FloatArray, totals: F
     return np.asarray(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Correction:
-    """Probabilities of true classes, given the tree's class and the guide's probabilities.
-
-    Attributes
-    ----------
-    confusion : ndarray of shape (n_classes, n_classes)
-        Probability of each true class (rows) for each class of the tree (columns).
-    guide_power, tree_power : float
-        Powers of the guide's and the tree's probabilities; 1 and 0 use the guide alone.
-    """
-
-    confusion: FloatArray
-    guide_power: float
-    tree_power: float
-
-    def probabilities(self, classes: IntArray, by_guide: FloatArray) -> FloatArray:
-        """Return probabilities of the true classes of rows, shape (rows, n_classes)."""
-        return combined(self.confusion[:, classes].T, by_guide, self.guide_power, self.tree_power)
-
-
-def combined(by_tree: FloatArray, by_guide: FloatArray, guide_power: float, tree_power: float) -> FloatArray:
+def combined(
+    by_tree: FloatArray,
+    by_guide: FloatArray,
+    guide_power: float,
+    tree_power: float,
+    params: EstimationParams = DEFAULTS,
+) -> FloatArray:
     """Return the normalised product of two sets of probabilities, each raised to a power."""
-    product = np.clip(by_guide, LEAST, None) ** guide_power * np.clip(by_tree, LEAST, None) ** tree_power
+    least = params.least_probability
+    product = np.clip(by_guide, least, None) ** guide_power * np.clip(by_tree, least, None) ** tree_power
     return np.asarray(product / product.sum(axis=1, keepdims=True))
 
 
@@ -407,17 +405,18 @@ def true_given_predicted(
     return np.asarray(table / table.sum(axis=0))
 
 
-def chosen_correction(
-    votes: FloatArray,
+def chosen_powers(
+    by_tree: FloatArray,
     by_guide: FloatArray,
     labels: IntArray,
     weights: FloatArray,
     shares: FloatArray,
     params: EstimationParams = DEFAULTS,
-) -> Correction:
-    """Return the powers that maximise the likelihood of held-out labels, weighted to the known shares."""
-    confusion = true_given_predicted(votes, labels, weights, shares)
-    by_tree = votes @ confusion.T
+) -> tuple[float, float]:
+    """Return the powers of guide and tree that maximise the likelihood of held-out labels, weighted to known shares.
+
+    With powers 1 and 0, the guide counts alone.
+    """
     of_class = np.bincount(labels, weights=weights, minlength=len(shares))
     importance = weights * (shares / np.maximum(of_class, 1e-300))[labels]
     best, least = (0.0, 1.0), np.inf
@@ -425,16 +424,18 @@ def chosen_correction(
         for tree_power in params.powers:
             if guide_power == tree_power == 0:
                 continue
-            likely = combined(by_tree, by_guide, guide_power, tree_power)[np.arange(len(labels)), labels]
+            likely = combined(by_tree, by_guide, guide_power, tree_power, params)[np.arange(len(labels)), labels]
             loss = -float(importance @ np.log(likely))
             # If the guide finds all classes equally probable, its power changes only the rounding: the first one is
             # used.
             if not np.isfinite(least) or loss < least - 1e-9 * abs(least):
                 best, least = (guide_power, tree_power), loss
-    return Correction(confusion, *best)
+    return best
 
 
-def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> FloatArray:
+def raked(
+    probabilities: FloatArray, sizes: FloatArray, targets: Targets, params: EstimationParams = DEFAULTS
+) -> FloatArray:
     """Multiply probabilities by one factor per cell, so that they add up to the known total of every cell.
 
     Bounds are respected; an estimated total counts as its value.
@@ -444,7 +445,7 @@ def raked(probabilities: FloatArray, sizes: FloatArray, targets: Targets) -> Flo
     low, high = (np.where(np.isnan(values), bounds, values) for bounds in (targets.low, targets.high))
     place = targets.first_cells[:, :, None] + np.arange(targets.n_classes)
     tolerance = 1e-9 * max(float(sizes.sum()), 1.0)
-    for _ in range(RAKINGS):
+    for _ in range(params.most_rakings):
         worst = 0.0
         for cells in place:
             counts = np.bincount(cells.ravel(), (sizes[:, None] * found).ravel(), minlength=len(low))

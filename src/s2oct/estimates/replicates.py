@@ -1,7 +1,7 @@
 """Replicates of a fit: labeled rows are redrawn, guide and tree are fitted again; replicates run in parallel.
 
 Top down: `run_replicates` runs all replicates and keeps them as files. `Refits` is a fit that can be repeated.
-`replicate` makes one replicate. `Bootstrap`, `ReplicateWeights` and `Folds` choose its labeled rows.
+`replicate` makes one replicate. A `Drawing` chooses its labeled rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import psutil
 from joblib import Parallel, delayed
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from s2oct.arrays import FloatArray, IntArray
@@ -43,7 +42,7 @@ from s2oct.problem.totals import largest_remainder
 from s2oct.version import __version__
 
 HELD_OUT_DRAWS = 20
-"""Bootstrap replicates added if replicate weights leave no row out: only held-out rows show mistakes."""
+"""Bootstrap replicates added if replicate weights never leave some row out: only held-out rows show mistakes."""
 
 _PARENT_POLL_SECONDS = 1.0
 """Time after which a worker checks again whether the process that started it still exists."""
@@ -130,12 +129,12 @@ class Refits:
     ----------
     fit : FitTask
         The fit.
-    drawing : Bootstrap, ReplicateWeights or Folds
+    drawing : Drawing
         How the labeled rows of each replicate are chosen.
     """
 
     fit: FitTask
-    drawing: Drawing | Folds
+    drawing: Drawing
 
     @cached_property
     def identity(self) -> str:
@@ -163,11 +162,11 @@ class Refits:
         """Fit the guide to some rows; return its probabilities, equal without a guide, and a function for others."""
         n_classes, guide = len(known.classes), self.fit.guide
         if guide is None:
-            alike = np.full((int((~known.is_labeled).sum()), n_classes), 1 / n_classes)
-            return alike, lambda others: np.full((len(others), n_classes), 1 / n_classes)
-        if isinstance(guide, SelfTrainedForest) and not isinstance(self.drawing, Folds):
-            # The average of many replicates is used anyway.
-            guide = clone(guide).set_params(n_estimators=max(guide.n_estimators // 2, 1))
+
+            def equal(rows: IntArray) -> FloatArray:
+                return np.full((len(rows), n_classes), 1 / n_classes)
+
+            return equal(np.flatnonzero(~known.is_labeled)), equal
         table = self.fit.guide_table
         probabilities, of_rows = fit_guide(guide, _safe_indexing(table, rows), known, seed)
         return probabilities, lambda others: of_rows(_safe_indexing(table, others))
@@ -215,9 +214,7 @@ those of other rows.
 """
 
 
-def replicate(
-    codes: IntArray, targets: Targets, refit: Refit, drawing: Drawing | Folds, seed: int, number: int
-) -> Replicate:
+def replicate(codes: IntArray, targets: Targets, refit: Refit, drawing: Drawing, seed: int, number: int) -> Replicate:
     """Run one replicate; the result depends only on seed and number, not on what ran before."""
     rng = np.random.default_rng([seed, number])
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
@@ -228,11 +225,11 @@ def replicate(
     classes_of, probabilities, probabilities_of = refit(rows, factors, targets.shifted(change), seed_of_fit)
     held_out = drawn == 0
     classes = np.full(len(labeled), UNLABELED, dtype=np.int64)
-    said = np.full((len(labeled), probabilities.shape[1]), np.nan)
+    held_out_probabilities = np.full((len(labeled), probabilities.shape[1]), np.nan)
     if held_out.any():
         classes[held_out] = classes_of(labeled[held_out])
-        said[held_out] = probabilities_of(labeled[held_out])
-    return Replicate(drawn, change, classes_of(unlabeled), probabilities, classes, said)
+        held_out_probabilities[held_out] = probabilities_of(labeled[held_out])
+    return Replicate(drawn, change, classes_of(unlabeled), probabilities, classes, held_out_probabilities)
 
 
 def _drawn_rows(labeled: IntArray, unlabeled: IntArray, drawn: FloatArray) -> tuple[IntArray, FloatArray | None]:
@@ -264,114 +261,66 @@ def _change_of(margin: Margin, rng: np.random.Generator) -> FloatArray:
     return np.asarray(change)
 
 
-@dataclass(frozen=True)
-class Bootstrap:
-    """Draws rows with replacement within their classes, so every class keeps its number of labels."""
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """How the labeled rows of replicates are drawn.
 
-    identity: bytes = b"bootstrap"
+    By default, a bootstrap draws rows with replacement within their classes, so every class keeps its number of labels.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_labeled, n_replicates), optional
+        Factors of the weights of the labeled rows in each replicate: replicate weights of a survey over its weights, or
+        0 for rows held out in a fold. Further replicates are drawn by the bootstrap.
+    scale : float, optional
+        Factor that turns the sum of squared differences from the fit into a variance, for replicate weights.
+    """
+
+    factors: FloatArray | None = None
+    scale: float | None = None
+
+    @classmethod
+    def folds(cls, codes: IntArray, n_folds: int) -> Drawing:
+        """Hold every labeled row out once, so each label is predicted by a fit that has not seen it.
+
+        Folds share most labels, so their spread says little about other samples. The rows of each class are dealt to
+        the folds in turn. The only label of a class is in no fold, because a fit without it would not know the class.
+        """
+        factors = np.ones((len(codes), n_folds))
+        for k in np.unique(codes):
+            rows = np.flatnonzero(codes == k)
+            if len(rows) > 1:
+                dealt = np.random.default_rng(len(rows)).permutation(rows)
+                factors[dealt, np.arange(len(rows)) % n_folds] = 0.0
+        return cls(factors)
+
+    @property
+    def identity(self) -> bytes:
+        """Factors and scale, as bytes."""
+        factors = b"bootstrap" if self.factors is None else np.ascontiguousarray(self.factors).tobytes()
+        return factors + repr(self.scale).encode()
+
+    @property
+    def n_added(self) -> int:
+        """Number of bootstrap replicates to add to replicate weights that never leave some row out."""
+        never_left_out = self.factors is not None and bool((self.factors > 0).all(axis=1).any())
+        return HELD_OUT_DRAWS if never_left_out else 0
 
     def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """Return how often each labeled row is drawn."""
+        """Return the factor of each labeled row in a replicate; in a bootstrap, how often it is drawn."""
+        if self.factors is not None and number < self.factors.shape[1]:
+            return self.factors[:, number]
         drawn = np.zeros(len(codes))
         for k in np.unique(codes):
             rows = np.flatnonzero(codes == k)
             np.add.at(drawn, rng.choice(rows, size=len(rows)), 1)
         return drawn
 
-    def varying(self, n_replicates: int) -> int:
-        """Return the number of replicates that measure the spread: all of them."""
-        return n_replicates
-
     def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """Return the variance over replicates."""
-        return np.asarray(np.var(replicated, axis=0, ddof=1))
-
-
-BOOTSTRAP = Bootstrap()
-
-
-@dataclass(frozen=True)
-class Folds:
-    """Holds every row out once, so each label is predicted by a fit that has not seen it.
-
-    Folds share most labels, so their spread says little about other samples.
-
-    Attributes
-    ----------
-    n_folds : int
-        Number of fits.
-    """
-
-    n_folds: int
-
-    @property
-    def identity(self) -> bytes:
-        """Number of folds, as bytes."""
-        return f"folds {self.n_folds}".encode()
-
-    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """Return 0 for the rows of a fold, 1 for the others. The rows of each class are dealt to the folds in turn.
-
-        The only label of a class is in no fold, because a fit without it would not know the class.
-        """
-        counts = np.ones(len(codes))
-        for k in np.unique(codes):
-            rows = np.flatnonzero(codes == k)
-            if len(rows) > 1:
-                # All folds need the same order, so it does not depend on the replicate's generator.
-                dealt = np.random.default_rng(len(rows)).permutation(rows)
-                counts[dealt[number :: self.n_folds]] = 0.0
-        return counts
-
-
-@dataclass(frozen=True, eq=False)
-class ReplicateWeights:
-    """Replicate weights of a survey: jackknife, balanced repeated replication, or its own bootstrap.
-
-    Attributes
-    ----------
-    factors : ndarray of shape (n_labeled, n_replicates)
-        Replicate weights of the labeled rows, over their weights.
-    scale : float
-        Factor that turns the sum of squared differences from the fit into a variance.
-    """
-
-    factors: FloatArray
-    scale: float
-
-    @property
-    def identity(self) -> bytes:
-        """Weights and scale, as bytes."""
-        return np.ascontiguousarray(self.factors).tobytes() + repr(self.scale).encode()
-
-    @property
-    def n_columns(self) -> int:
-        """Number of replicates with weights."""
-        return int(self.factors.shape[1])
-
-    @property
-    def n_runs(self) -> int:
-        """Number of all replicates, including bootstrap replicates if some row is never left out."""
-        never_left_out = (self.factors > 0).all(axis=1).any()
-        return self.n_columns + (HELD_OUT_DRAWS if never_left_out else 0)
-
-    def times(self, codes: IntArray, number: int, rng: np.random.Generator) -> FloatArray:
-        """Return the factors of a replicate; after the last one, those of a bootstrap."""
-        if number < self.n_columns:
-            return self.factors[:, number]
-        return BOOTSTRAP.times(codes, number, rng)
-
-    def varying(self, n_replicates: int) -> int:
-        """Return the number of replicates that measure the spread: those with weights. Others only hold rows out."""
-        return min(n_replicates, self.n_columns)
-
-    def variance(self, replicated: FloatArray, fitted: FloatArray) -> FloatArray:
-        """Return the scaled sum of squared differences from the fit."""
+        """Return the variance over replicates, or the scaled sum of squared differences from the fit."""
+        if self.scale is None:
+            return np.asarray(np.var(replicated, axis=0, ddof=1))
         return np.asarray(self.scale * np.sum((replicated - fitted) ** 2, axis=0))
-
-
-Drawing = Bootstrap | ReplicateWeights
-"""Drawings whose spread over replicates is a variance."""
 
 
 def _numbered(fit: Refits, seed: int, number: int, started_by: int) -> tuple[int, Replicate]:
@@ -401,7 +350,7 @@ def _prepared(folder: Path, identity: str, seed: int) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidProblem(f"Expected a folder that can be written, got {folder}: {error.strerror}.") from error
+        raise InvalidProblem(f"The folder {folder} cannot be written: {error.strerror}.") from error
     return place
 
 

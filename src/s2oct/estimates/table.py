@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, overload
 
-from s2oct.wording import amount, printable
+from s2oct.wording import aligned, amount, printable
 
 METHODS = AUTO, REPLICATES, DIFFERENCE = "auto", "replicates", "difference"
 """Methods: replicates of the fit, the difference estimator, or an automatic choice."""
@@ -22,11 +22,11 @@ COLUMNS = {
     "share_high": "Upper end of its interval.",
     "observed": "Labeled rows of the class.",
     "predicted": "What the estimate adds for the unlabeled rows.",
-    "uncorrected": "Labeled rows of the class and rows that the tree puts there, as they are.",
-    "labeled_alone": "The share of the class among the labeled rows of the domain, times its rows.",
-    "guide": "Labeled rows and the guide's probabilities of the unlabeled rows, added up.",
-    "least": "Least uncorrected count over the fitted tree and others that are as good.",
-    "most": "Most of these counts.",
+    "uncorrected": "Labeled rows of the class and unlabeled rows that the tree assigns to it, without a correction.",
+    "labeled_alone": "The share of the class among the labeled rows of the domain, times the rows of the domain.",
+    "guide": "Labeled rows of the class, plus the guide's probabilities of the unlabeled rows.",
+    "least": "Minimum uncorrected count over the fitted tree and near-optimal trees.",
+    "most": "Maximum of these counts.",
     "rows": "All rows of the domain, with weights if there are any.",
     "by": "What divides the rows into domains; empty for the whole table.",
 }
@@ -66,9 +66,6 @@ class Estimates(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self._rows)
-
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
@@ -79,15 +76,10 @@ class Estimates(Sequence[dict[str, Any]]):
             (printable(row["domain"]), printable(row["class"]), *(amount(row[name]) for name in ("estimate", "se")))
             for row in self._rows
         ]
-        headings = ("domain", "class", "estimate", "se")
-        widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
-        ends = [f"{amount(row['low'])} to {amount(row['high'])}" for row in self._rows]
-        return "\n".join(
-            f"{domain:{widths[0]}s}  {label:{widths[1]}s}  {estimate:>{widths[2]}s}  {se:>{widths[3]}s}  {interval}"
-            for (domain, label, estimate, se), interval in zip(
-                [headings, *cells], [f"{100 * self.confidence:g} % interval", *ends], strict=True
-            )
-        )
+        intervals = [f"{amount(row['low'])} to {amount(row['high'])}" for row in self._rows]
+        lines = aligned([("domain", "class", "estimate", "se"), *cells], n_left=2)
+        ends = [f"{100 * self.confidence:g} % interval", *intervals]
+        return "\n".join(f"{line}  {end}" for line, end in zip(lines, ends, strict=True))
 
     def __repr__(self) -> str:
         how = f"from {self.n_replicates} replicates" if self.n_replicates else "by the difference estimator"

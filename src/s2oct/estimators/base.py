@@ -14,7 +14,7 @@ import pyarrow as pa
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.edge import CallbackSupportMixin
 from s2oct.fit.context import Budget
@@ -74,8 +74,8 @@ def tree_html(
         All features.
     classes : sequence
         All classes.
-    counts : ndarray of shape (n_leaves, 2), optional
-        Labeled and unlabeled rows of each leaf.
+    counts : ndarray of shape (n_leaves, n_classes + 1), optional
+        Rows of each leaf; see `count_leaves`.
 
     Returns
     -------
@@ -111,7 +111,8 @@ def tree_boxes(tree: ObliqueTree, features: Sequence[Feature], classes: Sequence
     def rows(leaf: Leaf) -> str:
         if counts is None:
             return ""
-        labeled, unlabeled = counts[[node - tree.topology.n_leaves for node in leaf.ids]].sum(axis=0).tolist()
+        *by_class, unlabeled = counts[[node - tree.topology.n_leaves for node in leaf.ids]].sum(axis=0).tolist()
+        labeled = sum(by_class)
         of_them = f"<br>{labeled:,} labeled" if labeled and unlabeled else ""
         return f'<div class="rows">{plural(labeled + unlabeled, "row")}{of_them}</div>'
 
@@ -127,9 +128,10 @@ def read_row(row: Any, names: Sequence[str]) -> Any:
     if given is None:
         values = _in_order(row, len(names))
     else:
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise InvalidProblem(f"Expected a value for each of {_listed(names)}, got no value of {missing[0]!r}.")
+        missing = next((name for name in names if name not in given), None)
+        if missing is not None:
+            known = ", ".join([*map(repr, names[:20]), *(["..."] if len(names) > 20 else [])])
+            raise InvalidProblem(f"The row has no value of {missing!r}: pass a value for each of {known}.")
         values = [given[name] for name in names]
     return pa.table({name: pa.array([_cell(value, name)]) for name, value in zip(names, values, strict=True)})
 
@@ -143,11 +145,11 @@ def _by_name(row: Any) -> Mapping[str, Any] | None:
         _refuse_other_than_one(len(row))
         named = {name: np.asarray(row[name], dtype=object)[0] for name in names}
         if len(named) < len(names):
-            raise InvalidProblem("Expected distinct column names, got one more than once.")
+            raise InvalidProblem("The column names of a row must be distinct, but one occurs more than once.")
     elif hasattr(row, "items") and hasattr(row, "index"):
         named = dict(row.items())
         if len(named) < len(row):
-            raise InvalidProblem("Expected distinct names of the values, got one more than once.")
+            raise InvalidProblem("The names of the values of a row must be distinct, but one occurs more than once.")
     else:
         return None
     return named if all(isinstance(name, str) for name in named) else None
@@ -189,10 +191,6 @@ def _cell(value: Any, name: str) -> Any:
     return value if isinstance(value, int) else number
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "")
-
-
 # The base of the tree classifiers: the budget of a fit, and prediction.
 
 
@@ -211,7 +209,7 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
     feature_names_in_: ObjectArray
     encoding_: Encoding
     _leaf_counts: IntArray | None = None
-    """Labeled and unlabeled rows of each leaf, shape (n_leaves, 2); None if they were not counted or not kept."""
+    """Rows of each leaf, see `count_leaves`; None if they were not counted or not kept."""
 
     def _set_notices(self, notices: tuple[str, ...]) -> None:
         """Keep the messages about a fit: the given ones and the shortcomings in its certificate."""
@@ -285,21 +283,8 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         rows = self._rows(X)
         return self.tree_.apply(rows)
 
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            A class label for each row.
-        """
-        rows = self._rows(X)
-        return np.asarray(self.classes_[self.tree_.predict(rows)])
+    def _predicted_codes(self, X: Any) -> IntArray:
+        return self.tree_.predict(self._rows(X))
 
     def explain(self, row: Any) -> Explanation:
         """Explain the class of one row: its path through the rules, in sentences.
@@ -328,8 +313,12 @@ class TreeClassifier(CallbackSupportMixin, PartlyLabeledClassifier):
         return explain_row(self.tree_, values, self._features(), self.classes_.tolist(), cells)
 
 
-def count_leaves(tree: ObliqueTree, leaf: IntArray, is_labeled: BoolArray) -> IntArray:
-    """Count labeled and unlabeled rows of each leaf, given the leaf of each row; shape (n_leaves, 2)."""
-    n_leaves = tree.topology.n_leaves
-    sides = (leaf[is_labeled], leaf[~is_labeled])
-    return np.stack([np.bincount(some - n_leaves, minlength=n_leaves) for some in sides], axis=1)
+def count_leaves(tree: ObliqueTree, leaf: IntArray, codes: IntArray, n_classes: int) -> IntArray:
+    """Count the rows of each leaf: labeled rows of each class, then unlabeled rows, shape (n_leaves, n_classes + 1).
+
+    ``leaf`` and ``codes`` have the leaf of each row and its class, -1 for an unlabeled row.
+    """
+    counts = np.zeros((tree.topology.n_leaves, n_classes + 1), dtype=np.int64)
+    # The code of an unlabeled row is that of the last column.
+    np.add.at(counts, (leaf - tree.topology.n_leaves, codes), 1)
+    return counts

@@ -8,14 +8,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from s2oct.errors import InvalidKind, Message, S2OCTWarning
+from s2oct.errors import InvalidKind
 from s2oct.fit.certificate import Claim
 from s2oct.fit.context import Listener, Listeners
 from s2oct.p2.proof import Moment
-from s2oct.problem.known import warn_caller
 from s2oct.stopping import Stop, never
 from s2oct.wording import brief
 
@@ -36,26 +34,43 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return call
 
 
-__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "stop_or_ctrl_c", "warn_of", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Edge", "edge_of", "stop_or_ctrl_c", "with_callbacks"]
 
 
-@dataclass(frozen=True)
 class Edge:
-    """Stop functions and listeners of a fit.
+    """Stop function and listener of a fit: the caller's, Ctrl-C, printing and scikit-learn's callbacks together.
+
+    A verbose fit prints its stages and improvements to standard error. Callbacks have one subtask of the fit per stage
+    and improvement. Their hooks receive ``metadata`` with the stage, or with seconds, objective and lower bound; a hook
+    that returns True at the end of a subtask stops the fit.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Has a parameter ``verbose`` and possibly callbacks.
+    stop : callable
+        Whether the fit should stop, on the caller's request or Ctrl-C.
+    caller_stop : callable
+        Whether the caller asked the fit to stop, without Ctrl-C.
+    listener : Listener or None
+        The caller's listener.
 
     Attributes
     ----------
-    stop : callable
-        Whether the fit should stop, on the caller's request or Ctrl-C.
     listener : Listener
-        All listeners together.
-    caller_stop : callable
-        Whether the caller asked the fit to stop, without Ctrl-C.
+        Receives all updates of the fit.
     """
 
-    stop: Stop
-    listener: Listener
-    caller_stop: Stop
+    def __init__(self, estimator: Any, stop: Stop, caller_stop: Stop, listener: Listener | None) -> None:
+        self._estimator, self._stop, self._caller_stop = estimator, stop, caller_stop
+        self.listener: Listener = Listeners((self,) if listener is None else (self, listener))
+        has_callbacks = bool(getattr(estimator, "_skl_callbacks", None))
+        self.task = estimator._init_callback_context(max_subtasks=None) if has_callbacks else None
+        self._is_stopped_by_callback, self._lock = False, threading.Lock()
+
+    def stop(self) -> bool:
+        """Whether the fit should stop."""
+        return self._stop() or self._is_stopped_by_callback
 
     def require_result(self, certificate: Claim) -> None:
         """Raise KeyboardInterrupt if Ctrl-C ended the fit before it had a tree worth keeping.
@@ -63,34 +78,48 @@ class Edge:
         Otherwise, a program would continue with a meaningless tree, and might overwrite a good one. A caller that asked
         the fit to stop gets the tree in any case.
         """
-        if not certificate.is_worth_keeping and not self.caller_stop():
+        if not certificate.is_worth_keeping and not (self._is_stopped_by_callback or self._caller_stop()):
             raise KeyboardInterrupt("The fit was interrupted before it found a tree that splits the rows")
+
+    def stage(self, name: str) -> None:
+        """Report another stage."""
+        self._print(f"          {name}")
+        self._run_callbacks("stage", {"stage": name})
+
+    def progress(self, moment: Moment) -> None:
+        """Report an improvement."""
+        self._print(f"{moment.seconds:8.2f} s  cost {moment.objective:<12.6g} bound {moment.lower_bound:.6g}")
+        metadata = {"seconds": moment.seconds, "objective": moment.objective, "lower_bound": moment.lower_bound}
+        self._run_callbacks("improvement", metadata)
+
+    def _print(self, line: str) -> None:
+        if self._estimator.verbose:
+            print(line, file=sys.stderr)
+
+    def _run_callbacks(self, name: str, metadata: dict[str, Any]) -> None:
+        if self.task is None:
+            return
+        # Search and solver report from different threads; callbacks expect one task at a time.
+        with self._lock:
+            context = self.task.subcontext(task_name=name)
+            context.call_on_fit_task_begin(estimator=self._estimator, metadata=metadata)
+            self._is_stopped_by_callback |= bool(
+                context.call_on_fit_task_end(estimator=self._estimator, metadata=metadata)
+            )
 
 
 @contextmanager
 def edge_of(estimator: Any, stop: Stop | None, listener: Listener | None) -> Iterator[Edge]:
-    """Combine all stop functions and all listeners for the duration of a fit.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Has a parameter ``verbose`` and possibly scikit-learn callbacks.
-    stop : callable, optional
-        The caller's stop function.
-    listener : Listener, optional
-        The caller's listener.
-    """
+    """Combine all stop functions and all listeners for the duration of a fit; see `Edge`."""
     if listener is not None and not all(callable(getattr(listener, name, None)) for name in ("stage", "progress")):
         raise InvalidKind(f"listener must have the methods stage and progress, got {brief(listener)}.")
-    callbacks = _Callbacks(estimator)
-    listeners = (callbacks, *([] if listener is None else [listener]), *([_Printer()] if estimator.verbose else []))
-    with stop_or_ctrl_c(stop) as stopped, callbacks:
-        asked = stop or never
-        yield Edge(
-            stop=lambda: stopped() or callbacks.stopped,
-            listener=Listeners(listeners),
-            caller_stop=lambda: callbacks.stopped or asked(),
-        )
+    with stop_or_ctrl_c(stop) as stopped:
+        edge = Edge(estimator, stopped, stop or never, listener)
+        if edge.task is not None:
+            edge.task.call_on_fit_task_begin(estimator=estimator)
+        yield edge
+        if edge.task is not None:
+            edge.task.call_on_fit_task_end(estimator=estimator)
 
 
 @contextmanager
@@ -120,62 +149,3 @@ def stop_or_ctrl_c(stop: Stop | None) -> Iterator[Stop]:
     finally:
         if is_handled:
             signal.signal(signal.SIGINT, previous)
-
-
-def warn_of(notices: tuple[str, ...]) -> None:
-    """Warn the user, in the categories of the notices."""
-    for notice in notices:
-        warn_caller(notice, notice.category if isinstance(notice, Message) else S2OCTWarning)
-
-
-class _Printer:
-    """Prints every improvement to standard error."""
-
-    def stage(self, name: str) -> None:
-        print(f"          {name}", file=sys.stderr)
-
-    def progress(self, moment: Moment) -> None:
-        print(
-            f"{moment.seconds:8.2f} s  cost {moment.objective:<12.6g} bound {moment.lower_bound:.6g}", file=sys.stderr
-        )
-
-
-class _Callbacks:
-    """Passes the progress of a fit to scikit-learn's callbacks: one subtask of the fit per stage and improvement.
-
-    The hooks receive ``metadata`` with the stage, or with seconds, objective and lower bound. A hook that returns True
-    at the end of a subtask stops the fit.
-    """
-
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
-        self._active = bool(getattr(estimator, "_skl_callbacks", None))
-        self._lock = threading.Lock()
-        self.stopped = False
-
-    def __enter__(self) -> None:
-        if self._active:
-            self._task = self._estimator._init_callback_context(max_subtasks=None)
-            self._task.call_on_fit_task_begin(estimator=self._estimator)
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if self._active and kind is None:
-            self._task.call_on_fit_task_end(estimator=self._estimator)
-
-    def stage(self, name: str) -> None:
-        self._pass_on("stage", {"stage": name})
-
-    def progress(self, moment: Moment) -> None:
-        self._pass_on(
-            "improvement",
-            {"seconds": moment.seconds, "objective": moment.objective, "lower_bound": moment.lower_bound},
-        )
-
-    def _pass_on(self, task: str, metadata: dict[str, Any]) -> None:
-        if not self._active:
-            return
-        # Search and solver report from different threads; callbacks expect one task at a time.
-        with self._lock:
-            context = self._task.subcontext(task_name=task)
-            context.call_on_fit_task_begin(estimator=self._estimator, metadata=metadata)
-            self.stopped |= bool(context.call_on_fit_task_end(estimator=self._estimator, metadata=metadata))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.estimators.base import TreeClassifier
+from s2oct.estimators.base import TreeClassifier, count_leaves
 from s2oct.fit.certificate import Cell, counted_cells
 from s2oct.problem.known import Known, read_domains, read_weights
 from s2oct.problem.labels import UNLABELED, Labels, read_labels
@@ -79,18 +79,19 @@ class FittedRows:
         return self.tree.predict(self.X)
 
     @cached_property
+    def leaf_counts(self) -> IntArray:
+        """Labeled rows of each class, then unlabeled rows, of each leaf, shape (n_leaves, n_classes + 1)."""
+        return count_leaves(self.tree, self.leaf, self.codes, self.n_classes)
+
+    @property
     def labeled_counts(self) -> IntArray:
         """Labeled rows of each leaf and class, shape (n_leaves, n_classes)."""
-        known = self.is_labeled
-        counts = np.zeros((self.tree.topology.n_leaves, self.n_classes), dtype=np.int64)
-        np.add.at(counts, (self.leaf[known] - self.tree.topology.n_leaves, self.codes[known]), 1)
-        return counts
+        return self.leaf_counts[:, :-1]
 
-    @cached_property
+    @property
     def unlabeled_counts(self) -> IntArray:
         """Unlabeled rows of each leaf, shape (n_leaves,)."""
-        ends = self.leaf[~self.is_labeled] - self.tree.topology.n_leaves
-        return np.bincount(ends, minlength=self.tree.topology.n_leaves).astype(np.int64)
+        return self.leaf_counts[:, -1]
 
     def counted(self, sizes: FloatArray | None = None) -> tuple[IntArray | FloatArray, IntArray | FloatArray]:
         """Count labeled rows by their class and unlabeled rows by the class that the tree assigns.
@@ -162,9 +163,9 @@ def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) ->
         labels = y.labels if y.given is None else y.given
     else:
         labels = read_labels(y, n_rows=n_rows, named=classes)
-    strange = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
-    if strange:
-        raise InvalidProblem(f"Expected labels of the classes {classes}, got {strange[:10]}.")
+    unknown = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
+    if unknown:
+        raise InvalidProblem(f"The classes of the tree are {classes}, but y has labels {unknown[:10]}.")
     places = [UNLABELED if label in uncounted else classes.index(label) for label in labels.classes.tolist()]
     place = np.array([*places, UNLABELED], dtype=np.int64)
     return np.asarray(place[labels.codes])
@@ -199,8 +200,8 @@ class SeenTotals:
 
     Attributes
     ----------
-    cells : tuple of SeenCell
-        Cells, ordered by margin, then by domain.
+    margins : tuple of tuple of SeenCell
+        Cells of each margin, ordered by domain.
     sizes : ndarray of shape (n_rows,) or None
         Weight of each row, or 1; None if the fit had weights that are not passed here.
     unit : float
@@ -209,7 +210,7 @@ class SeenTotals:
         What the totals counted as the user passed them; empty for counts of the unlabeled rows.
     """
 
-    cells: tuple[SeenCell, ...]
+    margins: tuple[tuple[SeenCell, ...], ...]
     sizes: FloatArray | None
     unit: float = 1.0
     given_of: str = ""
@@ -225,9 +226,9 @@ class SeenTotals:
         return all(not seen.cell.domain and seen.cell.low == seen.cell.high and not seen.cell.se for seen in self.cells)
 
     @property
-    def margins(self) -> tuple[tuple[SeenCell, ...], ...]:
-        """The cells of each margin."""
-        return tuple(tuple(self.cells[i] for i in part) for part in _by_margin([seen.cell for seen in self.cells]))
+    def cells(self) -> tuple[SeenCell, ...]:
+        """The cells of all margins."""
+        return tuple(seen for margin in self.margins for seen in margin)
 
 
 def known_of_rows(
@@ -271,13 +272,32 @@ def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: boo
         # OCT-H has no totals.
         cells = getattr(getattr(estimator, "certificate_", None), "known_cells", ()) if is_of_fit else ()
     is_known = is_weighted or unit == 1 or is_stated or not is_of_fit
-    texts = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
-    for text, (_, values) in zip(texts, known.domains, strict=True):
-        text[counted] = [str(value) for value in values]
-    seen = tuple(_seen(cells, rows, sizes if is_known else None, texts))
+    domains = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
+    for of_rows, (_, values) in zip(domains, known.domains, strict=True):
+        of_rows[counted] = [str(value) for value in values]
     given_of = _given_of(known.stated)
+    stated = [{text_of(domain): entries for domain, entries in table.items()} for table in known.stated.tables]
+
+    def seen(cell: Cell, place: int, margin: Sequence[Cell]) -> SeenCell:
+        """Return one cell, recounted if domains and weights of the rows are known."""
+        label = estimator.classes_.tolist()[cell.class_index]
+        given = ""
+        if given_of:
+            given = _as_given(stated[place].get(cell.domain, {}).get(label), as_shares=known.stated.as_shares)
+        if not is_known or (cell.domain and place >= len(domains)):
+            size = sum(other.assigned for other in margin if other.domain == cell.domain)
+            return SeenCell(cell, size, None, given)
+        here = domains[place] == cell.domain if cell.domain else np.ones(len(rows.X), dtype=bool)
+        size, all_labeled = float(sizes[here & free].sum()), float(sizes[here & ~free].sum())
+        assigned = float(sizes[here & free & (rows.predicted == cell.class_index)].sum())
+        labeled = float(sizes[here & ~free & (rows.codes == cell.class_index)].sum())
+        by_labels = labeled / all_labeled * size if all_labeled else None
+        return SeenCell(replace(cell, assigned=assigned), size, by_labels, given)
+
     return SeenTotals(
-        cells=_with_given(seen, known.stated, estimator.classes_.tolist()) if given_of else seen,
+        margins=tuple(
+            tuple(seen(cell, place, margin) for cell in margin) for place, margin in enumerate(_by_margin(cells))
+        ),
         sizes=sizes if is_known else None,
         unit=unit if not is_weighted or not sizes[free].any() else float(sizes[free & (sizes > 0)].mean()),
         given_of=given_of,
@@ -293,43 +313,8 @@ def _given_of(stated: StatedTotals) -> str:
     return "all rows" if stated.of_all else ""
 
 
-def _seen(
-    cells: Sequence[Cell], rows: FittedRows, sizes: FloatArray | None, texts: Sequence[Any]
-) -> Iterator[SeenCell]:
-    """Return the cells with estimates from labeled rows, recounted if domains and weights of the rows are known."""
-    for place, margin in enumerate(_by_margin(cells)):
-        for index in margin:
-            cell = cells[index]
-            size = sum(cells[i].assigned for i in margin if cells[i].domain == cell.domain)
-            if sizes is None or (cell.domain and place >= len(texts)):
-                yield SeenCell(cell, size, None)
-                continue
-            here = texts[place] == cell.domain if cell.domain else np.ones(len(rows.X), dtype=bool)
-            yield _counted(cell, rows, sizes, here)
-
-
-def _counted(cell: Cell, rows: FittedRows, sizes: FloatArray, here: BoolArray) -> SeenCell:
-    """Return one cell, counted from the rows of its domain."""
-    free, known = here & ~rows.is_labeled, here & rows.is_labeled
-    size, all_labeled = float(sizes[free].sum()), float(sizes[known].sum())
-    assigned = float(sizes[free & (rows.predicted == cell.class_index)].sum())
-    labeled = float(sizes[known & (rows.codes == cell.class_index)].sum())
-    return SeenCell(replace(cell, assigned=assigned), size, labeled / all_labeled * size if all_labeled else None)
-
-
-def _with_given(seen: tuple[SeenCell, ...], stated: StatedTotals, classes: list[Any]) -> tuple[SeenCell, ...]:
-    """Return the cells with the totals as the user passed them."""
-    forms = [{text_of(domain): entries for domain, entries in form.items()} for form in stated.tables]
-    places = {i: place for place, part in enumerate(_by_margin([total.cell for total in seen])) for i in part}
-    return tuple(
-        replace(total, given=_as_given(forms[places[i]], total.cell, classes, as_shares=stated.as_shares))
-        for i, total in enumerate(seen)
-    )
-
-
-def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[Any], *, as_shares: bool) -> str:
-    """Return a total as text: a number, an interval or an estimate; empty if none was passed."""
-    value = form.get(cell.domain, {}).get(classes[cell.class_index])
+def _as_given(value: Any, *, as_shares: bool) -> str:
+    """Return a stated total as text: a number, an interval or an estimate; empty if there is none."""
     unit, factor = (" %", 100.0) if as_shares else ("", 1.0)
 
     def number(given: float) -> str:
@@ -348,18 +333,18 @@ def _as_given(form: Mapping[str, Mapping[Any, Any]], cell: Cell, classes: list[A
     return "" if value is None or value != value else f"{number(value)}{unit}"
 
 
-def _by_margin(cells: Sequence[Cell]) -> list[list[int]]:
-    """Return the positions of the cells of each margin; a margin ends before a class of a domain is repeated."""
-    parts: list[list[int]] = []
-    met: set[tuple[str, int]] = set()
-    for i, cell in enumerate(cells):
+def _by_margin(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Return the cells of each margin; a margin ends before a class of a domain is repeated."""
+    margins: list[list[Cell]] = []
+    keys: set[tuple[str, int]] = set()
+    for cell in cells:
         key = cell.domain, cell.class_index
-        if not parts or key in met or cell.margin != cells[i - 1].margin:
-            parts.append([])
-            met = set()
-        met.add(key)
-        parts[-1].append(i)
-    return parts
+        if not margins or key in keys or cell.margin != margins[-1][-1].margin:
+            margins.append([])
+            keys = set()
+        keys.add(key)
+        margins[-1].append(cell)
+    return margins
 
 
 def are_data_of_fit(estimator: Any, rows: FittedRows, known: Known) -> bool:
@@ -411,12 +396,9 @@ def _agrees_with_certificate(certificate: Any, rows: FittedRows) -> bool:
     cells = getattr(certificate, "known_cells", ())
     if not cells or certificate.unit != 1:
         return True
-    put: dict[tuple[str, int], float] = {}
-    for cell in cells:
-        if cell.margin == cells[0].margin:
-            put.setdefault((cell.domain, cell.class_index), cell.assigned)
     _, assigned = rows.counted()
-    expected = [sum(put[key] for key in put if key[1] == k) for k in range(rows.n_classes)]
+    first = _by_margin(cells)[0]
+    expected = [sum(cell.assigned for cell in first if cell.class_index == k) for k in range(rows.n_classes)]
     return bool(np.allclose(assigned, expected))
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from s2oct.arrays import FloatArray, IntArray
+from s2oct.arrays import FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.estimators.base import TreeClassifier, count_leaves
-from s2oct.estimators.edge import edge_of, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, with_callbacks
 from s2oct.fit.certificate import OCTHCertificate
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
 from s2oct.guides.chance import chance_of_rows
 from s2oct.p2.octh_milp import OcthSpec
-from s2oct.problem.known import warn_of_column
+from s2oct.problem.known import warn_of_column, warn_of_doubts
 from s2oct.problem.labels import read_labels
 from s2oct.problem.problem import DataSummary, Problem
 from s2oct.problem.targets import Targets
@@ -141,7 +141,7 @@ class OCTHClassifier(TreeClassifier):
         labels = read_labels(y, n_rows=len(rows))
         if len(labels.classes) < 2:
             only = labels.classes.tolist()[0]
-            raise InvalidProblem(f"Expected labeled rows of at least two classes, got one class only: {only!r}.")
+            raise InvalidProblem(f"All labels are of one class, {only!r}: a tree needs labels of at least two classes.")
         no_totals = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
         problem = Problem.from_labels(rows, labels, no_totals, feature_names=self.encoding_.described)
         spec = _octh_spec(params, problem.n_labeled)
@@ -157,10 +157,13 @@ class OCTHClassifier(TreeClassifier):
         self.scaling_, self.data_summary_ = trained.scaling, DataSummary.of(problem)
         self.classes_ = labels.classes
         leaf = self.tree_.apply(rows)
-        self._leaf_counts = count_leaves(self.tree_, leaf, labels.is_labeled)
-        self._leaf_shares = _leaf_shares(leaf[labels.is_labeled], problem, self.tree_.leaf_classes)
+        self._leaf_counts = count_leaves(self.tree_, leaf, labels.codes, len(labels.classes))
+        labeled = self._leaf_counts[:, :-1].astype(float)
+        is_empty = labeled.sum(axis=1) == 0
+        labeled[is_empty, self.tree_.leaf_classes[is_empty]] = 1.0
+        self._leaf_shares = labeled / labeled.sum(axis=1, keepdims=True)
         self._set_notices((*features.doubts, *trained.notices))
-        warn_of(self.notices_)
+        warn_of_doubts(self.notices_)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -187,13 +190,3 @@ def _octh_spec(params: dict[str, Any], n_labeled: int) -> OcthSpec:
     if min_leaf > n_labeled:
         raise InvalidProblem(f"Expected min_leaf of at most {n_labeled}, the labeled rows, got {brief(min_leaf)}.")
     return OcthSpec(min_leaf=min_leaf, complexity=params["complexity"], mu=params["mu"])
-
-
-def _leaf_shares(leaf_ids: IntArray, problem: Problem, leaf_classes: IntArray) -> FloatArray:
-    """Return the share of each class among the labeled rows of each leaf, shape (n_leaves, n_classes)."""
-    n_leaves = len(leaf_classes)
-    counts = np.zeros((n_leaves, problem.n_classes))
-    np.add.at(counts, (leaf_ids - n_leaves, problem.labels), 1.0)
-    empty = counts.sum(axis=1) == 0
-    counts[empty, leaf_classes[empty]] = 1.0
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

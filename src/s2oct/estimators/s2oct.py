@@ -18,7 +18,6 @@ from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, Assessment
 from s2oct.estimates.cross_fit import CrossFit, fit_folds
 from s2oct.estimates.difference import weighted_totals
 from s2oct.estimates.domains import (
-    Design,
     estimate_by_difference,
     estimate_by_replicates,
     read_design_weights,
@@ -26,7 +25,7 @@ from s2oct.estimates.domains import (
 )
 from s2oct.estimates.table import REPLICATES, Estimates
 from s2oct.estimators.base import TreeClassifier, count_leaves
-from s2oct.estimators.edge import edge_of, stop_or_ctrl_c, warn_of, with_callbacks
+from s2oct.estimators.edge import edge_of, stop_or_ctrl_c, with_callbacks
 from s2oct.estimators.fitted import known_of_rows, read_fit
 from s2oct.estimators.margins import margins_of, probabilities_of, slope_for
 from s2oct.estimators.totals_path import TotalsPath, fit_totals_path
@@ -42,7 +41,7 @@ from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import INTERRUPTED
 from s2oct.parameters import whole_from
 from s2oct.problem.batches import is_large
-from s2oct.problem.known import Known, names_of_columns, read_known, refuse_to_estimate
+from s2oct.problem.known import Known, names_of_columns, read_known, refuse_to_estimate, warn_of_doubts
 from s2oct.problem.problem import Problem
 from s2oct.problem.totals import Totals
 from s2oct.stopping import Deadline, Stop, never, now
@@ -300,7 +299,7 @@ class S2OCTClassifier(TreeClassifier):
         register = task.register()
         fitted = self._run(task, register, began, stop, listener)
         self._complete(task, fitted, register)
-        warn_of(self.notices_)
+        warn_of_doubts(self.notices_)
         return self
 
     def _fit_register(
@@ -387,7 +386,7 @@ class S2OCTClassifier(TreeClassifier):
         """Classify every row of the table with the tree, which was fitted to all rows or to a sample."""
         known, unlabeled = task.known, ~task.known.is_labeled
         leaf = leaves_of(self.tree_, task.rows)
-        self._leaf_counts = count_leaves(self.tree_, leaf, known.is_labeled)
+        self._leaf_counts = count_leaves(self.tree_, leaf, known.labels.codes, len(known.classes))
         positions = np.arange(len(task.rows)) if register is None else register.positions
         contradicted = positions[fitted.known.is_labeled][self._is_contradicted(fitted)]
         if register is not None:
@@ -550,7 +549,12 @@ class S2OCTClassifier(TreeClassifier):
         >>> all(row["low"] <= row["estimate"] <= row["high"] for row in found)
         True
         """
-        design, running = Design(replicates, replicate_weights, replicate_scale), (n_jobs, folder, progress)
+        design = {
+            "replicates": replicates,
+            "replicate_weights": replicate_weights,
+            "replicate_scale": replicate_scale,
+        }
+        running = (n_jobs, folder, progress)
         others: tuple[ObliqueTree, ...] = ()
         if X is None:
             _refuse_without_table(y, table, held_out=held_out)
@@ -561,7 +565,7 @@ class S2OCTClassifier(TreeClassifier):
         else:
             task = self._task_to_estimate(X, y, design_weight, table)
         if method == REPLICATES:
-            return estimate_by_replicates(task, self.tree_, others, by, design, confidence, running)
+            return estimate_by_replicates(task, self.tree_, others, by, confidence, running, **design)
         weights = read_design_weights(design_weight, task.known, len(task.features))
         return estimate_by_difference(task, self.tree_, others, by, weights, confidence, None if held_out else running)
 
@@ -571,7 +575,7 @@ class S2OCTClassifier(TreeClassifier):
         task = self._task_of(X, y, table)
         known = task.known
         if not known.is_labeled.any():
-            raise InvalidProblem("Expected some labeled rows in y, got none: estimates are corrected by labels.")
+            raise InvalidProblem("y has no labeled rows: label some, because estimates are corrected by labels.")
         if known.stated.tables:
             return task
         weights = read_design_weights(design_weight, known, len(task.features))
@@ -661,7 +665,7 @@ class S2OCTClassifier(TreeClassifier):
             raise InvalidProblem("X without y: pass the labels, too, to hold some of them out.")
         began = now()
         task = self._with_estimated_totals(self._task_of(X, y, table, to_fit=True), began, stop)
-        warn_of(task.known.doubts)
+        warn_of_doubts(task.known.doubts)
         task = task.in_memory(task.register())
         with stop_or_ctrl_c(stop) as stopped:
             return fit_folds(task, self.tree_, n_folds, stopped, progress).assessment
@@ -692,8 +696,8 @@ class S2OCTClassifier(TreeClassifier):
             )
         if task is None:
             raise InvalidProblem(
-                "Expected a classifier that was fitted in this session, got one without the rows of its fit: neither "
-                "model files nor pickles keep them. Fit it again, or pass X, y and the totals to estimate or assess."
+                "The classifier was not fitted in this session, and neither model files nor pickles keep the rows of a "
+                "fit: fit it again, or pass X, y and the totals to estimate or assess."
             )
         return task
 
@@ -746,8 +750,8 @@ class S2OCTClassifier(TreeClassifier):
         """
         if not self.has_simplicity_path:
             raise InvalidProblem(
-                "Expected a classifier that was fitted with a guide in this session, got one without the rows of its "
-                "fit or without a guide."
+                "The classifier has no simplicity path, because it does not have the rows of its fit or was fitted "
+                "without a guide: fit it with a guide in this session."
             )
         assert self._evidence_fit is not None
         if self._source is not None:
@@ -925,4 +929,4 @@ def _refuse_other_arguments(table: dict[str, Any]) -> None:
     """Refuse arguments that are not about a table."""
     others = [name for name in table if name not in _OF_TABLE]
     if others:
-        raise InvalidProblem(f"Expected arguments among {', '.join(_OF_TABLE)}, got {brief(others[0])}.")
+        raise InvalidProblem(f"Unknown argument {brief(others[0])}: a table has {listed(_OF_TABLE)}.")

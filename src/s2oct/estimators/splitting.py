@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,60 +135,56 @@ def by_known_shares(totals: Any, metric: Metric = accuracy_score) -> Callable[..
     in_all = sum(map(float, known.values()))
     if in_all <= 0:
         raise InvalidProblem("by_known_shares needs a positive total of at least one class, got zeros only.")
-    return _KnownSharesScorer({label: float(given) / in_all for label, given in known.items()}, metric)
+    return partial(_score, {label: float(given) / in_all for label, given in known.items()}, metric)
 
 
-@dataclass(frozen=True)
-class _KnownSharesScorer:
-    """Scores a fitted classifier; see `by_known_shares`."""
+def _score(
+    shares: Mapping[Any, float], metric: Metric, estimator: Any, X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """Score a fitted classifier; see `by_known_shares`."""
+    labels = read_labels(y, named=list(shares))
+    rows, codes = np.flatnonzero(labels.is_labeled), labels.codes[labels.is_labeled]
+    warn_of_unlabeled(labels.is_labeled)
+    _warn_of_other_totals(shares, estimator)
+    own = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=float)[rows]
+    here = np.bincount(codes, weights=own, minlength=len(labels.classes))
+    classes = labels.classes.tolist()
+    without_total = [brief(label) for label, n in zip(classes, here, strict=True) if n and label not in shares]
+    if without_total:
+        raise InvalidProblem(
+            f"by_known_shares needs a total of every class with labeled rows, but got none of {listed(without_total)}."
+        )
+    without_rows = [brief(label) for label, n in zip(classes, here, strict=True) if not n and shares[label]]
+    if without_rows:
+        warn_caller(
+            f"No labeled row to be scored is of class {listed(without_rows)}, so the score ignores it: use fewer "
+            "folds.",
+            MisfitTotalsWarning,
+        )
+    each = np.array([shares.get(label, 0.0) for label in classes]) / np.where(here > 0, here, 1.0)
+    truth, predicted = labels.classes[codes], estimator.predict(_safe_indexing(X, rows))
+    return float(metric(truth, predicted, sample_weight=own * each[codes]))
 
-    shares: Mapping[Any, float]
-    metric: Metric
 
-    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        labels = read_labels(y, named=list(self.shares))
-        rows, codes = np.flatnonzero(labels.is_labeled), labels.codes[labels.is_labeled]
-        warn_of_unlabeled(labels.is_labeled)
-        self._warn_of_other_totals(estimator)
-        own = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=float)[rows]
-        here = np.bincount(codes, weights=own, minlength=len(labels.classes))
-        classes = labels.classes.tolist()
-        without_total = [brief(label) for label, n in zip(classes, here, strict=True) if n and label not in self.shares]
-        if without_total:
-            raise InvalidProblem(
-                f"by_known_shares needs a total for every class that rows have; {listed(without_total)} "
-                f"{'has' if len(without_total) == 1 else 'have'} none."
+def _warn_of_other_totals(shares: Mapping[Any, float], estimator: Any) -> None:
+    """Warn if the totals of the fit imply shares other than the known ones."""
+    fitted = estimator[-1] if hasattr(estimator, "named_steps") else estimator
+    totals = getattr(getattr(fitted, "certificate_", None), "totals", None)
+    if totals is None or set(fitted.classes_.tolist()) != set(shares):
+        return
+    in_all = float(sum(totals))
+    for label, total in zip(fitted.classes_.tolist(), totals, strict=True):
+        expected = shares[label] * in_all
+        if abs(total - expected) > max(_AGREE * in_all, 1.0):
+            remedy = (
+                "The fit has estimated its totals: pass the known totals to it."
+                if any(cell.is_aim for cell in fitted.certificate_.cells)
+                else "In cross-validation, use LabeledKFold and pass totals, not population_totals: other "
+                "splitters take unlabeled rows out of the training set."
             )
-        without_rows = [brief(label) for label, n in zip(classes, here, strict=True) if not n and self.shares[label]]
-        if without_rows:
             warn_caller(
-                f"No labeled row to be scored is of class {listed(without_rows)}, so that the score says nothing about "
-                "it. Use fewer folds.",
+                f"The classifier was fitted to {total:.0f} of {in_all:.0f} unlabeled rows of class {brief(label)}, but "
+                f"the known shares imply {expected:.0f}. {remedy}",
                 MisfitTotalsWarning,
             )
-        each = np.array([self.shares.get(label, 0.0) for label in classes]) / np.where(here > 0, here, 1.0)
-        truth, predicted = labels.classes[codes], estimator.predict(_safe_indexing(X, rows))
-        return float(self.metric(truth, predicted, sample_weight=own * each[codes]))
-
-    def _warn_of_other_totals(self, estimator: Any) -> None:
-        """Warn if the totals of the fit imply shares other than the known ones."""
-        fitted = estimator[-1] if hasattr(estimator, "named_steps") else estimator
-        totals = getattr(getattr(fitted, "certificate_", None), "totals", None)
-        if totals is None or set(fitted.classes_.tolist()) != set(self.shares):
             return
-        in_all = float(sum(totals))
-        for label, total in zip(fitted.classes_.tolist(), totals, strict=True):
-            expected = self.shares[label] * in_all
-            if abs(total - expected) > max(_AGREE * in_all, 1.0):
-                remedy = (
-                    "The fit has estimated its totals: pass the known totals to it."
-                    if any(cell.is_aim for cell in fitted.certificate_.cells)
-                    else "In cross-validation, use LabeledKFold and pass totals, not population_totals: other "
-                    "splitters take unlabeled rows out of the training set."
-                )
-                warn_caller(
-                    f"The classifier was fitted to {total:.0f} of {in_all:.0f} unlabeled rows of class {brief(label)}, "
-                    f"and the known shares say {expected:.0f}. {remedy}",
-                    MisfitTotalsWarning,
-                )
-                return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,7 +13,6 @@ from sklearn.base import clone
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.problem.known import Known, read_seed
-from s2oct.problem.targets import Targets
 from s2oct.problem.totals import largest_remainder
 from s2oct.wording import amount, brief, listed
 
@@ -86,9 +85,6 @@ class TotalsPath(Sequence[TotalsStep]):
     def __len__(self) -> int:
         return len(self._steps)
 
-    def __iter__(self) -> Iterator[TotalsStep]:
-        return iter(self._steps)
-
     def __str__(self) -> str:
         lines = ["   total  achieved  rows changed  terms      cost"]
         lines += [
@@ -113,12 +109,31 @@ def fit_totals_path(
 ) -> TotalsPath:
     """Fit copies of a classifier at several values of the total of class ``of``; see its ``totals_path``."""
     classes, targets, free = known.classes.tolist(), known.targets, ~known.is_labeled
-    index, sizes = _place_of(of, classes, targets), known.sizes[free]
-    moving = _Moving(targets, index, float(sizes.sum()), is_weighted=known.weights is not None)
+    if not targets.has_one_domain:
+        raise InvalidProblem("A path moves a total of the whole table, but these are totals by domain.")
+    if of not in classes:
+        named = listed([brief(label) for label in classes])
+        raise InvalidProblem(f"Expected of to be one of the classes {named}, got {brief(of)}.")
+    index, margin, is_weighted = classes.index(of), targets.margins[0], known.weights is not None
+    sizes, totals = known.sizes[free], targets.class_totals()
+    n_rows, interval = float(sizes.sum()), (float(margin.low[0, index]), float(margin.high[0, index]))
+
+    def in_rows(total: float) -> float:
+        return float(total) if is_weighted else float(round(total))
+
+    known_total = in_rows(totals[index])
+    if values is None:
+        values = _default_values(known_total, interval, float(margin.se[0, index]), n_rows)
+    outside = [value for value in values if not 0 <= value <= n_rows]
+    if outside:
+        raise InvalidProblem(
+            f"Expected values between 0 and {amount(n_rows)} (the unlabeled rows), got {brief(outside[0])}."
+        )
     seeded = clone(estimator).set_params(random_state=read_seed(estimator.random_state))
     steps, own = [], None
-    for value in (moving.known, *(v for v in moving.values(values) if v != moving.known)):
-        given = dict(zip(classes, moving.totals_at(value), strict=True))
+    # The fit at the known total comes first: the others are compared with it.
+    for value in (known_total, *sorted({in_rows(value) for value in values} - {known_total})):
+        given = dict(zip(classes, totals_at(value, index, totals, n_rows, is_weighted=is_weighted), strict=True))
         fitted = clone(seeded)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", S2OCTWarning)  # each step says how its fit ended
@@ -126,18 +141,27 @@ def fit_totals_path(
             codes = fitted.tree_.predict(known.of_counted(fitted._rows(X))[free])
         own = codes if own is None else own
         steps.append(_step(fitted, value, index, float(sizes[codes != own].sum())))
-    wanted = {moving.known, *moving.values(values)}
-    steps = sorted((step for step in steps if step.value in wanted), key=lambda step: step.value)
-    return TotalsPath(steps, of, moving.known, moving.interval)
+    return TotalsPath(sorted(steps, key=lambda step: step.value), of, known_total, interval)
 
 
-def _place_of(of: Any, classes: list[Any], targets: Targets) -> int:
-    if not targets.has_one_domain:
-        raise InvalidProblem("Expected totals of the whole table, of which one moves, got totals by domain.")
-    if of not in classes:
-        known = listed([brief(label) for label in classes])
-        raise InvalidProblem(f"Expected of to be one of the classes {known}, got {brief(of)}.")
-    return classes.index(of)
+def _default_values(known: float, interval: tuple[float, float], se: float, n_rows: float) -> list[float]:
+    """Return values around a known total, as far as its standard error, its bounds or a share of it reach."""
+    low, high = interval
+    if se:
+        low, high = known - ERRORS_EACH_WAY * se, known + ERRORS_EACH_WAY * se
+    elif low == high:
+        low, high = (1 - SHARE_EACH_WAY) * known, (1 + SHARE_EACH_WAY) * known
+    return [float(value) for value in np.clip(np.linspace(low, high, N_VALUES), 0, n_rows)]
+
+
+def totals_at(value: float, index: int, totals: FloatArray, n_rows: float, *, is_weighted: bool) -> list[float]:
+    """Return the total of each class when one has this value and the others share the remaining rows."""
+    others, rest = np.delete(totals, index), n_rows - value
+    shares = others if others.any() else np.ones_like(others)
+    parts: FloatArray | IntArray = shares * (rest / shares.sum())
+    if not is_weighted:
+        parts = largest_remainder(np.asarray(parts, dtype=float), round(rest))
+    return [*parts[:index].tolist(), value, *parts[index:].tolist()]
 
 
 def _step(fitted: Any, value: float, index: int, changed: float) -> TotalsStep:
@@ -151,45 +175,3 @@ def _step(fitted: Any, value: float, index: int, changed: float) -> TotalsStep:
         ended=certificate.ended,
         rules=fitted.rules_,
     )
-
-
-class _Moving:
-    """Totals of a table: one moves, and the others share the remaining rows."""
-
-    def __init__(self, targets: Targets, index: int, rows: float, *, is_weighted: bool) -> None:
-        margin = targets.margins[0]
-        self._index, self._rows, self._is_weighted = index, rows, is_weighted
-        self._others = np.delete(targets.class_totals(), index)
-        self._se = float(margin.se[0, index])
-        self.known = self._rounded(float(targets.class_totals()[index]))
-        self.interval = float(margin.low[0, index]), float(margin.high[0, index])
-
-    def values(self, given: Sequence[float] | None) -> list[float]:
-        """Return the distinct totals to fit."""
-        if given is None:
-            low, high = self._reach()
-            return sorted({self._rounded(float(v)) for v in np.clip(np.linspace(low, high, N_VALUES), 0, self._rows)})
-        outside = [value for value in given if not 0 <= value <= self._rows]
-        if outside:
-            most = amount(self._rows)
-            raise InvalidProblem(f"Expected values between 0 and {most} (the unlabeled rows), got {brief(outside[0])}.")
-        return sorted({self._rounded(float(value)) for value in given})
-
-    def _reach(self) -> tuple[float, float]:
-        if self._se:
-            return self.known - ERRORS_EACH_WAY * self._se, self.known + ERRORS_EACH_WAY * self._se
-        if self.interval[0] < self.interval[1]:
-            return self.interval
-        return (1 - SHARE_EACH_WAY) * self.known, (1 + SHARE_EACH_WAY) * self.known
-
-    def totals_at(self, value: float) -> list[float]:
-        """Return the total of each class when the moving one has this value."""
-        rest = self._rows - value
-        shares: FloatArray = self._others if self._others.any() else np.ones_like(self._others)
-        parts: FloatArray | IntArray = shares * (rest / shares.sum())
-        if not self._is_weighted:
-            parts = largest_remainder(np.asarray(parts, dtype=float), round(rest))
-        return [*parts[: self._index].tolist(), value, *parts[self._index :].tolist()]
-
-    def _rounded(self, value: float) -> float:
-        return value if self._is_weighted else float(round(value))

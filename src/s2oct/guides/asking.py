@@ -62,7 +62,7 @@ def ask_guide(
     wrapped = _meeting_totals(guide)
     if isinstance(wrapped, SelfTrainedForest):
         try:
-            forest = wrapped._fit_rows(X, known, deadline)
+            forest = wrapped._fit_known(X, known, deadline)
         except GuideStopped:
             return None
         return Advice(np.asarray(forest.probabilities_), forest._held_out, forest._probabilities_of)
@@ -71,7 +71,7 @@ def ask_guide(
             lambda: _fitted_probabilities(wrapped, X, known), deadline, [] if left_behind is None else left_behind
         )
     except Exception as error:
-        error.add_note(f"The guide {brief(guide)} failed while the fit asked it about the unlabeled rows.")
+        error.add_note(f"The guide {brief(guide)} failed.")
         raise
     if probabilities is None:
         return None
@@ -90,7 +90,7 @@ def fit_guide(guide: Any, X: Any, known: Known, seed: int) -> tuple[FloatArray, 
     wrapped = _meeting_totals(guide)
     wrapped.set_params(**{name: seed for name in wrapped.get_params() if name.split("__")[-1] == "random_state"})
     if isinstance(wrapped, SelfTrainedForest):
-        forest = wrapped.set_params(n_jobs=1)._fit_rows(np.asarray(X, dtype=float), known)
+        forest = wrapped.set_params(n_jobs=1)._fit_known(np.asarray(X, dtype=float), known)
         return forest.probabilities_, forest._probabilities_of
     return _fitted_probabilities(wrapped, X, known), wrapped.predict_proba
 
@@ -103,13 +103,12 @@ def runs_on(thread: threading.Thread) -> bool:
 
 def _meeting_totals(guide: Any) -> Any:
     """Return a copy of a guide that uses the totals, wrapped if it does not do so itself."""
-    knows = isinstance(guide, KnownTotalClassifier | SelfTrainedForest)
-    return clone(guide if knows else TopTotalClassifier(guide))
+    return clone(guide if isinstance(guide, KnownTotalClassifier) else TopTotalClassifier(guide))
 
 
 def _fitted_probabilities(wrapped: KnownTotalClassifier, X: Any, known: Known) -> FloatArray:
     """Fit a classifier, and return its probabilities of the unlabeled rows."""
-    fitted = wrapped._fit_read(X, known)
+    fitted = wrapped._fit_known(X, known)
     unlabeled = np.flatnonzero(~known.is_labeled)
     if isinstance(fitted, TopTotalClassifier):
         # They use the domains of the unlabeled rows, which new rows do not have.
@@ -119,21 +118,17 @@ def _fitted_probabilities(wrapped: KnownTotalClassifier, X: Any, known: Known) -
     expected = (len(unlabeled), len(known.classes))
     if probabilities.shape != expected:
         raise InvalidProblem(
-            f"Expected the guide to give {expected[1]} probabilities per unlabeled row, got shape "
-            f"{probabilities.shape}."
+            f"The guide gave probabilities of shape {probabilities.shape}, and {expected[0]} unlabeled rows of "
+            f"{expected[1]} classes need {expected}."
         )
     return probabilities
-
-
-class _Abandoned(SystemExit):
-    """Ends the thread of a guide whose result is no longer needed; a SystemExit ends a thread without a message."""
 
 
 def _in_thread(
     ask: Callable[[], FloatArray], deadline: Deadline, left_behind: list[threading.Thread]
 ) -> FloatArray | None:
-    """Return the result of ``ask``, or None if the deadline passes first; its thread is then asked to end."""
-    answers: list[FloatArray] = []
+    """Return the result of ``ask``, or None if the deadline passes first; its thread is then told to end."""
+    results: list[FloatArray] = []
     errors: list[BaseException] = []
     done = threading.Event()
     settings = _thread_settings()
@@ -143,7 +138,7 @@ def _in_thread(
             with ExitStack() as stack:
                 for setting in settings:
                     stack.enter_context(setting())
-                answers.append(ask())
+                results.append(ask())
         except BaseException as error:  # raised again in the thread that waits
             errors.append(error)
         finally:
@@ -153,14 +148,14 @@ def _in_thread(
     thread.start()
     while not done.wait(_POLL_SECONDS):
         if deadline.passed:
-            # Raised in the thread before its next line of Python.
+            # Raised in the thread before its next line of Python; a SystemExit ends a thread without a message.
             assert thread.ident is not None
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
             left_behind.append(thread)
             return None
     if errors:
         raise errors[0]
-    return answers[0]
+    return results[0]
 
 
 def _thread_settings() -> list[Callable[[], AbstractContextManager[Any]]]:

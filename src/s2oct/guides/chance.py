@@ -68,7 +68,7 @@ def chance_of_rows(rows: FloatArray, codes: IntArray, seed: int, deadline: Deadl
         return None
     forest = SelfTrainedForest(n_estimators=N_TREES, n_rounds=0, random_state=seed)
     try:
-        forest._fit_rows(rows[chosen], Known.complete(Labels(classes.astype(object), codes)), deadline)
+        forest._fit_known(rows[chosen], Known.complete(Labels(classes.astype(object), codes)), deadline)
     except GuideStopped:
         return None
     assert forest._held_out is not None  # there are two classes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -22,27 +22,20 @@ from scipy.special import softmax
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from s2oct._core import forest_votes
-from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray, ObjectArray
+from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from s2oct.errors import S2OCTError
-from s2oct.guides.known_total import PartlyLabeledClassifier, with_missing_classes
-from s2oct.guides.meeting_totals import Settled, log_odds, multipliers_for_new_rows, settle, two_columns
+from s2oct.guides.known_total import KnownTotalClassifier, with_missing_classes
+from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, settle, two_columns
 from s2oct.parameters import whole_from
 from s2oct.problem.batches import ContentOrder, content_order, marks
-from s2oct.problem.known import (
-    Known,
-    read_complete_labels,
-    read_known,
-    read_weights,
-    refuse_to_estimate,
-    warn_of_doubts,
-)
+from s2oct.problem.known import Known, read_complete_labels, read_weights
 from s2oct.problem.totals import Totals
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.tables.features import learn_features, read_rows, text_columns
+from s2oct.tables.features import learn_features, read_rows
 
 Splitter = Literal["best", "random"]
 """How a tree chooses a cut of a feature: the best one, as in a random forest, or a random one."""
@@ -96,7 +89,9 @@ class ForestParams:
     trees_times_rows : float
         Maximum number of trees times rows of a forest; large tables get fewer trees.
     fewest_trees : int
-        Minimum number of trees.
+        Minimum number of trees of a forest of a large table.
+    least_trees : int
+        Minimum number of trees of a forest that has little time.
     """
 
     most_cells: dict[Splitter, int] = field(default_factory=lambda: {"best": 30_000, "random": 150_000})
@@ -113,6 +108,7 @@ class ForestParams:
     least_unseen: float = 0.02
     trees_times_rows: float = 8e5
     fewest_trees: int = 30
+    least_trees: int = 10
 
     def kinds(self, p: int, width: int) -> tuple[tuple[Splitter, int, int], ...]:
         """Return splitter, columns and features tried at a split of each first forest, for p of ``width`` columns."""
@@ -137,7 +133,7 @@ def require_time(deadline: Deadline) -> None:
         raise GuideStopped("The guide was stopped.")
 
 
-class SelfTrainedForest(PartlyLabeledClassifier):
+class SelfTrainedForest(KnownTotalClassifier):
     """Forests that learn from labeled rows, unlabeled rows and known totals; the default guide.
 
     Four forests are fitted to the labeled rows: a random forest, extremely randomised trees, extremely randomised trees
@@ -205,60 +201,23 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        totals: Totals | None = None,
-        population_totals: Totals | None = None,
-        domains: Any = None,
-        as_shares: bool = False,
-        sample_weight: Any = None,
-    ) -> SelfTrainedForest:
-        """Fit the forests.
+    def _read(
+        self, X: Any, y: Any, totals: Totals | None, population_totals: Totals | None, **others: Any
+    ) -> tuple[Known, tuple[str, ...]]:
+        if totals is None and population_totals is None:
+            n_rows = _num_samples(X)
+            labels = read_complete_labels(y, n_rows)
+            if labels is not None:
+                return Known.complete(labels, read_weights(others["sample_weight"], n_rows)), ()
+        return super()._read(X, y, totals, population_totals, **others)
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Labeled and unlabeled rows together, in any form that `S2OCTClassifier` takes.
-        y : array-like of shape (n_rows,)
-            Labels. NaN, None or NA marks an unlabeled row, and so does -1 where it cannot be a class. Without totals,
-            -1 is a class if there is only one other label. All rows may be labeled.
-        totals : mapping of class to count, table by domain and class, or list of these, optional
-            Number of unlabeled rows of a class, in each domain: a count, a pair of bounds or an `Estimate`. One class
-            may be omitted.
-        population_totals : mapping of class to count, table by domain and class, or list of these, optional
-            The same for all rows, including the labeled ones.
-        domains : array-like of shape (n_rows,), column name, or list of these, optional
-            The domain of each row, for totals by domain; a list for several margins.
-        as_shares : bool
-            Whether totals are shares of the rows of their domain.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weight of each row. Trees draw rows by their weights, and totals are sums of the weights of unlabeled rows.
+    def _learned_table(self, X: Any, left_out: tuple[str, ...], weights: Any) -> tuple[Any, tuple[str, ...]]:
+        features = learn_features(self, X, left_out=left_out, sample_weight=weights)
+        return features.rows, features.doubts
 
-        Returns
-        -------
-        self
-            The fitted classifier.
-        """
-        features = learn_features(self, X, left_out=text_columns(X, domains), sample_weight=sample_weight)
-        rows = features.rows
-        labels = read_complete_labels(y, len(rows)) if totals is None and population_totals is None else None
-        known = (
-            Known.complete(labels, read_weights(sample_weight, len(rows)))
-            if labels is not None
-            else read_known(
-                X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
-            )
-        )
-        refuse_to_estimate(known, type(self).__name__)
-        warn_of_doubts((*features.doubts, *(known.doubts if labels is None else ())))
-        self._fit_rows(known.of_counted(rows), known.unless_equal)
-        self._over_all_rows(known, X)
-        return self
-
-    def _fit_rows(self, rows: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
-        """Fit to the rows that count; pass equal weights as none. Raise `GuideStopped` after the deadline."""
+    def _fit_known(self, X: FloatArray, known: Known, deadline: Deadline = NO_DEADLINE) -> SelfTrainedForest:
+        """Fit to the rows that count; raise `GuideStopped` after the deadline."""
+        rows, known = X, known.unless_equal
         params, n_rounds = DEFAULTS, whole_from(0).read("n_rounds", self.n_rounds)
         most_trees = max(params.fewest_trees, params.trees_times_rows / len(rows))
         n_trees = int(min(whole_from(1).read("n_estimators", self.n_estimators), most_trees))
@@ -278,16 +237,15 @@ class SelfTrainedForest(PartlyLabeledClassifier):
         self.classes_ = known.classes
         self._order, self._widening, self._forests = order, widening, tuple(fitting.forests)
         self._multipliers = multipliers_for_new_rows(scores_of(fitting.ranking), arranged, BEYOND)
-        result = settled(fitting.ranking, arranged)
-        self._multipliers_of_domains = result.multipliers
+        classes, probabilities, self._multipliers_of_domains = settled(fitting.ranking, arranged)
         if len(arranged.targets.margins) == 1:
             # A domain without unlabeled rows gets the multipliers of all domains together.
-            is_empty = np.bincount(arranged.targets.margins[0].codes, minlength=len(result.multipliers)) == 0
-            self._multipliers_of_domains = np.where(is_empty[:, None], self._multipliers, result.multipliers)
+            is_empty = np.bincount(arranged.targets.margins[0].codes, minlength=len(self._multipliers_of_domains)) == 0
+            self._multipliers_of_domains[is_empty] = self._multipliers
         labeled, unlabeled = (order.rows[part] for part in (arranged.is_labeled, ~arranged.is_labeled))
         self._held_out = None if fitting.held_out is None else self._by_class(fitting.held_out)[np.argsort(labeled)]
-        self.probabilities_ = self._by_class(result.probabilities)[np.argsort(unlabeled)]
-        self.transduction_ = known.labels.completed(order.classes[result.classes][np.argsort(unlabeled)])
+        self.probabilities_ = self._by_class(probabilities)[np.argsort(unlabeled)]
+        self.transduction_ = known.labels.completed(order.classes[classes][np.argsort(unlabeled)])
         return self
 
     def _by_class(self, votes: FloatArray) -> FloatArray:
@@ -332,21 +290,8 @@ class SelfTrainedForest(PartlyLabeledClassifier):
             return self._by_class(np.asarray(softmax(scores + own, axis=1)))
         return self._by_class(two_columns(scores[:, 0] - (own[..., 0] - own[..., 1])))
 
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            A class label for each row.
-        """
-        codes = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+    def _predicted_codes(self, X: Any) -> IntArray:
+        return np.asarray(self.predict_proba(X).argmax(axis=1))
 
 
 class SelfTraining:
@@ -417,11 +362,11 @@ class SelfTraining:
     def _again(self) -> tuple[Forest, FloatArray]:
         """Grow a forest from labels and the classes that the current votes assign; return it and its votes."""
         n, m = len(self.labeled), len(self.unlabeled)
-        found = settled(self.ranking, self.known)
+        classes, probabilities, _ = settled(self.ranking, self.known)
         learned = np.sort(self.grower.rng.permutation(m)[: self.params.most_unlabeled])
         rows = np.concatenate([self.labeled, self.unlabeled[learned]])
-        codes = np.append(self.known.labeled_codes, found.classes[learned])
-        certainty = (self._lead(found.probabilities) * self._relative_sizes())[learned]
+        codes = np.append(self.known.labeled_codes, classes[learned])
+        certainty = (self._lead(probabilities) * self._relative_sizes())[learned]
         # The small constant keeps rows in the sample about which no tree is certain.
         of_unlabeled = self.params.unlabeled_weight * certainty + 1e-6
         weights = np.append(self.params.labeled_weight * self.known.labeled_weights, of_unlabeled)
@@ -473,8 +418,8 @@ BEYOND = float(log_odds(1 - _LEAST_PROBABILITY, _LEAST_PROBABILITY)) + 1
 """Log odds higher than those of any row."""
 
 
-def settled(votes: FloatArray, known: Known) -> Settled:
-    """Return classes of the unlabeled rows, by their votes, that meet the totals."""
+def settled(votes: FloatArray, known: Known) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return classes of the unlabeled rows, by their votes, that meet the totals; see `settle`."""
     return settle(scores_of(votes), known, ranking=votes[:, 0], beyond=BEYOND)
 
 
@@ -542,68 +487,79 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Grower:
-    """Grows forests: number of trees, source of random numbers, and deadline."""
+    """Grows forests: number of trees, source of random numbers, and deadline.
+
+    After ``enough``, a forest stops growing once it has `ForestParams.least_trees` trees.
+    """
 
     n_trees: int
     rng: np.random.RandomState
     n_jobs: int | None = None
     deadline: Deadline = NO_DEADLINE
     params: ForestParams = DEFAULTS
+    enough: Deadline = NO_DEADLINE
 
     def grow(
-        self, rows: Float32Array, targets: FloatArray, weights: FloatArray, splitter: Splitter, n_tried: int
+        self,
+        rows: Float32Array,
+        targets: FloatArray,
+        weights: FloatArray,
+        splitter: Splitter,
+        n_tried: int,
+        strata: Sequence[IntArray] | None = None,
     ) -> tuple[Forest, FloatArray]:
         """Fit a forest to votes on its rows; return it, and the votes on each row by the trees that have not seen it.
 
         ``targets`` and the votes have shape (n_rows, n_columns). A tree is fitted to a sample with replacement, drawn
         by ``weights``; it tries ``n_tried`` features at every split. A row that every tree has seen gets even votes.
+        With ``strata``, which are arrays of row numbers, every sample has equally many rows of each stratum.
+
+        With votes of 0 and 1, least squares chooses the same cuts as the Gini index, and a leaf's means are its shares.
         """
-        odds = np.cumsum(weights)
-        odds /= odds[-1]
         params, n_columns = self.params, targets.shape[1]
-        size = max(min(len(rows), params.most_cells[splitter] // max(n_tried, params.least_tried)), 2)
+        if strata is None:
+            strata = [np.arange(len(rows))]
+            size = max(min(len(rows), params.most_cells[splitter] // max(n_tried, params.least_tried)), 2)
+        else:
+            size = max(len(rows) // len(strata), 2)
+        cumulated = [np.cumsum(weights[stratum]) for stratum in strata]
+        odds = [sums / sums[-1] for sums in cumulated]
 
         def grown(seed: int) -> tuple[Any, IntArray, FloatArray]:
             """Grow a tree; return it, the rows that it has not seen, and its votes on them."""
             require_time(self.deadline)
             # This generator is created many times faster than ``RandomState(seed)``.
             random = np.random.RandomState(np.random.PCG64(seed))
-            drawn = np.searchsorted(odds, random.random_sample(size), side="right")
-            times_seen = np.bincount(drawn, minlength=len(rows))
-            tree = fit_tree(rows, targets, times_seen.astype(float), (splitter, n_tried), random, params.most_depth)
+            drawn = [
+                stratum[np.searchsorted(upper, random.random_sample(size), side="right")]
+                for stratum, upper in zip(strata, odds, strict=True)
+            ]
+            times_seen = np.bincount(np.concatenate(drawn), minlength=len(rows)).astype(float)
+            tree = DecisionTreeRegressor(
+                splitter=splitter, max_features=n_tried, max_depth=params.most_depth, random_state=random
+            )
+            with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+                tree.fit(rows, targets, sample_weight=times_seen, check_input=False)
             require_time(self.deadline)
             unseen = np.flatnonzero(times_seen == 0)
             if not len(unseen):
-                return tree, unseen, np.empty((0, n_columns))
-            return tree, unseen, np.asarray(tree.predict(rows[unseen])).reshape(len(unseen), -1)
+                return tree.tree_, unseen, np.empty((0, n_columns))
+            return tree.tree_, unseen, np.asarray(tree.tree_.predict(rows[unseen])).reshape(len(unseen), -1)
 
-        found = Parallel(n_jobs=self.n_jobs if size >= params.few_rows else 1, require="sharedmem")(
-            delayed(grown)(int(seed)) for seed in self.rng.randint(2**31 - 1, size=self.n_trees)
-        )
+        def trees_to_grow() -> Iterator[Any]:
+            for number, seed in enumerate(self.rng.randint(2**31 - 1, size=self.n_trees)):
+                if number >= params.least_trees and self.enough.passed:
+                    return
+                yield delayed(grown)(int(seed))
+
+        n_jobs = self.n_jobs if size >= params.few_rows else 1
+        found = Parallel(n_jobs=n_jobs, require="sharedmem")(trees_to_grow())
         votes, n_votes = np.zeros(targets.shape), np.zeros((len(rows), 1))
         for _, unseen, shares in found:
             votes[unseen] += shares
             n_votes[unseen] += 1
         forest = Forest(tuple(tree for tree, _, _ in found), n_columns, rows.shape[1])
         return forest, np.where(n_votes > 0, votes / np.maximum(n_votes, 1), 1 / max(n_columns, 2))
-
-
-def fit_tree(
-    rows: Float32Array,
-    targets: FloatArray,
-    times: FloatArray,
-    how: tuple[Splitter, int],
-    random: np.random.RandomState,
-    most_depth: int,
-) -> Any:
-    """Fit one tree to votes on rows that count ``times`` each; ``how`` is its splitter and features tried.
-
-    With votes of 0 and 1, least squares chooses the same cuts as the Gini index, and a leaf's means are its shares.
-    """
-    tree = DecisionTreeRegressor(splitter=how[0], max_features=how[1], max_depth=most_depth, random_state=random)
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        tree.fit(rows, targets, sample_weight=times, check_input=False)
-    return tree.tree_
 
 
 @dataclass(frozen=True, eq=False)

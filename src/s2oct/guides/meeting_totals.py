@@ -79,24 +79,6 @@ class MeetingParams:
 DEFAULTS = MeetingParams()
 
 
-class Settled(NamedTuple):
-    """Classes of the unlabeled rows that meet the totals.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (m,)
-        Class of each row.
-    probabilities : ndarray of shape (m, n_classes)
-        Probabilities shifted so that the likeliest classes meet the totals.
-    multipliers : ndarray of shape (n_domains, n_classes)
-        Shift of the scores in the domains of all margins, one margin after the other.
-    """
-
-    classes: IntArray
-    probabilities: FloatArray
-    multipliers: FloatArray
-
-
 def settle(
     scores: FloatArray,
     known: Known,
@@ -104,8 +86,8 @@ def settle(
     ranking: FloatArray | None = None,
     beyond: float | None = None,
     rng: np.random.RandomState | None = None,
-) -> Settled:
-    """Shift scores by multipliers until the totals are met.
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Assign classes to the unlabeled rows, and shift their scores until the likeliest classes meet the totals.
 
     Parameters
     ----------
@@ -120,17 +102,26 @@ def settle(
         See `threshold_between`.
     rng : RandomState, optional
         Breaks ties at random; otherwise the order of the rows breaks them.
+
+    Returns
+    -------
+    classes : ndarray of shape (m,)
+        Class of each row.
+    probabilities : ndarray of shape (m, n_classes)
+        Probabilities from the shifted scores.
+    multipliers : ndarray of shape (n_domains, n_classes)
+        Shift of the scores in the domains of all margins, one margin after the other.
     """
     if known.n_second is not None:
         threshold = threshold_between(scores[:, 0], known.n_second, beyond)
         classes = top_rows(scores[:, 0] if ranking is None else ranking, known.n_second, rng)
-        return Settled(classes, two_columns(scores[:, 0] - threshold), np.array([[threshold, 0.0]]))
+        return classes, two_columns(scores[:, 0] - threshold), np.array([[threshold, 0.0]])
     order = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
     all_scores, sizes = _of_all_classes(scores), known.unlabeled_sizes
     found = meet_totals(all_scores[order], sizes[order], known.targets.of_rows(order))
     back = np.argsort(order)
     probabilities = np.asarray(softmax(found.shifted[back], axis=1))
-    return Settled(found.classes[back], probabilities, np.concatenate(found.multipliers))
+    return found.classes[back], probabilities, np.concatenate(found.multipliers)
 
 
 def multipliers_for_new_rows(scores: FloatArray, known: Known, beyond: float | None = None) -> FloatArray:

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.guides.known_total import KnownTotalClassifier
+from s2oct.guides.known_total import WrappedClassifier
 from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.problem.known import Known
 
@@ -48,8 +48,8 @@ def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
     Parameters
     ----------
     classifier : classifier
-        Any classifier that `PriorCorrectedClassifier` accepts and that has scores. A classifier of this package that
-        uses the totals is not weighted again.
+        Any classifier that `PriorCorrectedClassifier` accepts and that has scores. A wrapper of this package is not
+        weighted again.
     random_state : int, RandomState or None
         Seed of the order of rows with equal scores.
 
@@ -58,7 +58,7 @@ def strong(classifier: Any, random_state: Any = 0) -> TopTotalClassifier:
     TopTotalClassifier
         The classifier with both wrappers, not fitted.
     """
-    knows = isinstance(classifier, KnownTotalClassifier)
+    knows = isinstance(classifier, WrappedClassifier)
     return TopTotalClassifier(classifier if knows else PriorCorrectedClassifier(classifier), random_state=random_state)
 
 
@@ -83,6 +83,6 @@ def assign_classes(rivals: Mapping[str, Any], X: FloatArray, known: Known) -> di
     for name, rival in rivals.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # readers of a comparison cannot act on a rival's warnings
-            fitted = strong(rival)._fit_read(X, known)
+            fitted = strong(rival)._fit_known(X, known)
         assigned[name] = np.asarray(fitted.transduction_[~known.is_labeled], dtype=np.int64)
     return assigned

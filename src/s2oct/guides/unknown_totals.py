@@ -12,47 +12,38 @@ bootstrap replicates, from which `OpenMargin` computes standard errors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from s2oct.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import DEFAULTS as FOREST
-from s2oct.guides.forest import GuideStopped, Splitter, Widening, fit_tree, require_time
+from s2oct.guides.forest import Grower, GuideStopped, Widening, require_time
 from s2oct.problem.known import Known
-from s2oct.problem.labels import UNLABELED
 from s2oct.problem.targets import Margin
-from s2oct.problem.totals import Cells, Division, EstimatedShare, StatedTotals, is_to_estimate, read_divisions, text_of
+from s2oct.problem.totals import Cells, EstimatedShare, StatedTotals, is_to_estimate, text_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief, listed
 
 ESTIMATING_SHARE = 0.3
 """Share of a fit's time limit for estimating totals; it usually takes less than a second."""
 
-_FEWEST_TREES = 10
-"""Minimum number of trees in each forest, even if time is short."""
+_CONVERGED, _LOOSE = 1e-8, 1e-6
+"""Of the calibration: step size at convergence, and precision of a flat prior."""
 
-_MOST_STEPS, _CONVERGED, _LOOSE = 50, 1e-8, 1e-6
-"""Of the calibration: maximum number of Newton steps, step size at convergence, and precision of a flat prior."""
-
-_MOST_ROUNDS, _ENOUGH = 300, 1e-5
-"""Of the maximisation: maximum number of rounds, and change of a share at convergence."""
-
-_MOST_RAKINGS = 100
-"""Passes in which shares of several margins are raked to the same totals."""
+_SETTLED = 1e-5
+"""Change of a share at convergence of the maximisation."""
 
 _TINY, _LEAST_SHARE = float(np.finfo(float).tiny), 1e-3
 """Smallest divisor, and smallest share whose logarithm is taken."""
 
-_FEW = 5
-"""With fewer replicates than this, an estimate counts no more than its prior."""
-
 
 @dataclass(frozen=True)
-class ShareSpec:
+class ShareParams:
     """How shares are estimated; the defaults were chosen on draws 0 and 1 of ``bench/unknown_totals.py``.
 
     Attributes
@@ -74,6 +65,14 @@ class ShareSpec:
         Rows with the shares of the whole table that are added to every domain: small domains borrow strength.
     n_replicates : int
         Number of bootstrap replicates for the standard errors.
+    few_replicates : int
+        With at most this many estimates, one counts no more than its prior: so few do not show their spread.
+    most_steps : int
+        Maximum number of Newton steps of the calibration, which usually takes fewer than ten.
+    most_rounds : int
+        Maximum number of rounds of the maximisation.
+    most_rakings : int
+        Maximum number of passes in which the shares of several margins are raked to the same totals.
     """
 
     n_trees: int = 50
@@ -84,6 +83,13 @@ class ShareSpec:
     spread: float = 1.0
     domain_rows: float = 20.0
     n_replicates: int = 50
+    few_replicates: int = 5
+    most_steps: int = 50
+    most_rounds: int = 300
+    most_rakings: int = 100
+
+
+DEFAULTS = ShareParams()
 
 
 def with_estimated_totals(
@@ -92,7 +98,7 @@ def with_estimated_totals(
     seed: int,
     deadline: Deadline = NO_DEADLINE,
     unseen: FloatArray | None = None,
-    spec: ShareSpec | None = None,
+    params: ShareParams = DEFAULTS,
 ) -> Known:
     """Estimate every total that is to be estimated, or all totals if none is given.
 
@@ -108,7 +114,7 @@ def with_estimated_totals(
         After it, totals that are to be estimated are left open; if no totals are given, the shares of the labels stay.
     unseen : ndarray of shape (n_rows,), optional
         For a register: weight of the unlabeled rows that are not among these rows, assigned to a row of their domain.
-    spec : ShareSpec, optional
+    params : ShareParams
         How shares are estimated.
     """
     if known.is_labeled.all() or (known.stated.tables and not known.stated.wants_estimates):
@@ -116,57 +122,68 @@ def with_estimated_totals(
     as_given = known
     if not known.stated.tables:
         known = replace(known, domains=()).with_totals(StatedTotals.by_default(known.classes.tolist()), unseen)
-    divisions = read_divisions(known.domains, known.labels, needs_all=False)
-    margins = [OpenMargin.of(known, *pair) for pair in enumerate(divisions)]
-    if not any(margin.is_open.any() for margin in margins):
-        nothing = [np.full((2, *margin.fixed.shape), np.nan) for margin in margins]
-        tables = tuple(_filled(*pair, known) for pair in enumerate(nothing))
-        return known.with_totals(replace(known.stated, tables=tables), unseen)
-    _refuse_unlabeled_classes(known)
-    spec, rng = spec or ShareSpec(), np.random.RandomState(seed)
-    try:
-        scores = held_out_scores(rows, known, rng, spec, deadline)
-        found = _replicates(scores, margins, rng, spec, deadline)
-    except GuideStopped:
-        return as_given
-    is_guess = _are_guesses([of[0] for of in found])
-    settled = [
-        margin.guessed() if is_guess else margin.settled([of[place] for of in found], scores, spec)
-        for place, margin in enumerate(margins)
-    ]
-    tables = tuple(_filled(*pair, known) for pair in enumerate(_agreeing(settled, known)))
+    margins = [OpenMargin.of(known, place) for place in range(len(known.targets.margins))]
+    shares, is_guess = [np.full((2, *margin.fixed.shape), np.nan) for margin in margins], False
+    if any(margin.is_open.any() for margin in margins):
+        _refuse_unlabeled_classes(known)
+        rng = np.random.RandomState(seed)
+        try:
+            scores = held_out_scores(rows, known, rng, params, deadline)
+            estimates, are_informative = _replicates(scores, margins, rng, params, deadline)
+        except GuideStopped:
+            return as_given
+        # Features are unrelated to the classes in the sample, or in most of its replicates.
+        is_guess = not are_informative[0] or 2 * sum(are_informative[1:]) < len(are_informative) - 1
+        shares = [
+            margin.guessed() if is_guess else margin.settled(of_margin, scores, params)
+            for margin, of_margin in zip(margins, zip(*estimates, strict=True), strict=True)
+        ]
+        shares = _agreeing(shares, known, params)
+    tables = tuple(_filled(*pair, known) for pair in enumerate(shares))
     return known.with_totals(replace(known.stated, tables=tables, is_guess=is_guess), unseen)
 
 
-def _are_guesses(found: list[Shares]) -> bool:
-    """Whether features are unrelated to the classes, in the sample or in most of its replicates."""
-    first, *others = (of.tell_classes_apart for of in found)
-    return not first or 2 * sum(others) < len(others)
+Shares = tuple[FloatArray, FloatArray]
+"""Shares in all open domains of a margin together, shape (1, n_classes), and in each of them."""
 
 
 def _replicates(
-    scores: HeldOutScores, margins: list[OpenMargin], rng: np.random.RandomState, spec: ShareSpec, deadline: Deadline
-) -> list[list[Shares]]:
-    """Return shares of each margin: the estimates, then those of bootstrap replicates, fewer if time runs out."""
+    scores: HeldOutScores,
+    margins: list[OpenMargin],
+    rng: np.random.RandomState,
+    params: ShareParams,
+    deadline: Deadline,
+) -> tuple[list[list[Shares]], list[bool]]:
+    """Return shares of each margin, and whether the features are informative, in the sample and its replicates.
+
+    There are fewer replicates if time runs out.
+    """
     found: list[list[Shares]] = []
-    for number in range(spec.n_replicates + 1):
+    are_informative: list[bool] = []
+    for number in range(params.n_replicates + 1):
         try:
-            ratios = scores.redrawn(rng if number else None, spec, deadline)
-            pairs = zip(margins, found[0] if found else [None] * len(margins), strict=True)
-            found.append([margin.shares(ratios, scores, start, spec, deadline) for margin, start in pairs])
+            log_likelihoods, sizes = scores.redrawn(rng if number else None, params, deadline)
+            starts = found[0] if found else [(None, None)] * len(margins)
+            shares = [
+                margin.shares(log_likelihoods, sizes, scores, start, params, deadline)
+                for margin, start in zip(margins, starts, strict=True)
+            ]
         except GuideStopped:
             if not found:
                 raise
             break
-    return found
+        found.append(shares)
+        ratios = log_likelihoods - log_likelihoods[:, :1]
+        are_informative.append(bool(np.ptp(ratios, axis=0).max() > _LOOSE))
+    return found, are_informative
 
 
 def _refuse_unlabeled_classes(known: Known) -> None:
     without = [brief(label) for label in known.classes[known.unlabeled_classes].tolist()]
     if without:
         raise InvalidProblem(
-            f"Totals can be estimated only if every class has labeled rows; {listed(without)} "
-            f"{'has' if len(without) == 1 else 'have'} none. Give totals instead, or label some rows."
+            f"Totals cannot be estimated, because no labeled row is of class {listed(without)}: give totals, or label "
+            "some rows."
         )
 
 
@@ -185,7 +202,7 @@ class HeldOutScores:
     unlabeled : ndarray of shape (m, n_classes)
         Log votes on these rows.
     unlabeled_rows : ndarray of shape (m,)
-        Their positions among all rows.
+        Their positions among the unlabeled rows.
     """
 
     codes: IntArray
@@ -195,8 +212,13 @@ class HeldOutScores:
     unlabeled: FloatArray
     unlabeled_rows: IntArray
 
-    def redrawn(self, rng: np.random.RandomState | None, spec: ShareSpec, deadline: Deadline) -> Ratios:
-        """Return likelihoods of the unlabeled rows in a replicate drawn within classes; in the sample if no rng."""
+    def redrawn(
+        self, rng: np.random.RandomState | None, params: ShareParams, deadline: Deadline
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return log likelihoods and weights of the unlabeled rows in a replicate, or in the sample without ``rng``.
+
+        A replicate is drawn within classes. The likelihoods have shape (m, n_classes), up to a constant of the row.
+        """
         n_classes, sizes = self.labeled.shape[1], self.sizes
         chosen = np.arange(len(self.codes))
         if rng is not None:
@@ -204,29 +226,15 @@ class HeldOutScores:
             chosen = np.concatenate([of_class[rng.randint(len(of_class), size=len(of_class))] for of_class in members])
             drawn = np.bincount(rng.randint(len(sizes), size=len(sizes)), minlength=len(sizes))
             sizes = sizes * drawn
-        drawn_labels = self.labeled[chosen], self.codes[chosen], self.weights[chosen]
-        slope, offsets = calibrate(*drawn_labels, spec.slope_sd, deadline)
-        return Ratios(slope * self.unlabeled + offsets, sizes)
-
-
-@dataclass(frozen=True, eq=False)
-class Ratios:
-    """Log likelihood of each unlabeled row in each class, up to a constant of the row, and the weights of the rows."""
-
-    log: FloatArray
-    sizes: FloatArray
-
-    @property
-    def tell_classes_apart(self) -> bool:
-        """Whether likelihood ratios of the classes differ between rows."""
-        return bool(np.ptp(self.log - self.log[:, :1], axis=0).max() > _LOOSE)
+        slope, offsets = calibrate(self.labeled[chosen], self.codes[chosen], self.weights[chosen], params, deadline)
+        return slope * self.unlabeled + offsets, sizes
 
 
 def held_out_scores(
     rows: FloatArray,
     known: Known,
     rng: np.random.RandomState,
-    spec: ShareSpec | None = None,
+    params: ShareParams = DEFAULTS,
     deadline: Deadline = NO_DEADLINE,
 ) -> HeldOutScores:
     """Grow the four forests of the default guide, with equal numbers of draws from each class, and let them vote.
@@ -234,80 +242,40 @@ def held_out_scores(
     Trees draw within classes. If they drew from all rows, the trees that leave out a row of a small class would have
     fewer rows of this class, so the row would look less like its class than an unlabeled row does.
     """
-    spec = spec or ShareSpec()
     labeled, unlabeled = (
-        np.sort(rng.permutation(np.flatnonzero(which))[: spec.most_rows])
+        np.sort(rng.permutation(np.flatnonzero(which))[: params.most_rows])
         for which in (known.is_labeled, ~known.is_labeled)
     )
-    labeled = np.union1d(labeled, [np.flatnonzero(known.labels.codes == k)[0] for k in range(len(known.classes))])
+    n_classes = len(known.classes)
+    labeled = np.union1d(labeled, [np.flatnonzero(known.labels.codes == k)[0] for k in range(n_classes)])
     widening = Widening.of(rows, rng, deadline)
     seen, others = (widening.transform(rows, chosen, deadline) for chosen in (labeled, unlabeled))
     codes, weights = known.labels.codes[labeled], known.sizes[labeled]
-    p, width, n_classes = rows.shape[1], seen.shape[1], len(known.classes)
-    kinds = FOREST.kinds(p, width)
+    members = [np.flatnonzero(codes == k) for k in range(n_classes)]
+    kinds = FOREST.kinds(rows.shape[1], seen.shape[1])
     # All forests together have half of the remaining time; each gets its part of that.
     parts = 0.5 / (1 - 0.5 * np.arange(len(kinds)) / len(kinds)) / len(kinds)
-    votes = [
-        _votes(seen[:, :n], others[:, :n], (codes, weights, n_classes), (kind, n_tried), rng, spec, (deadline, part))
-        for (kind, n, n_tried), part in zip(kinds, parts.tolist(), strict=True)
-    ]
+    votes = []
+    for (splitter, n_columns, n_tried), part in zip(kinds, parts.tolist(), strict=True):
+        enough = deadline.within(part * deadline.seconds_left)
+        grower = Grower(params.n_trees, rng, n_jobs=1, deadline=deadline, enough=enough)
+        forest, unseen = grower.grow(seen[:, :n_columns], np.eye(n_classes)[codes], weights, splitter, n_tried, members)
+        votes.append((unseen, forest.votes(others, 1, deadline)))
     # With many classes, votes are moved less: at least half of each vote stays.
-    least = min(spec.least_vote, 0.5 / n_classes)
+    least = min(params.least_vote, 0.5 / n_classes)
     of_labeled, of_others = (
         np.log(least + (1 - n_classes * least) * np.mean(part, axis=0)) for part in zip(*votes, strict=True)
     )
-    sizes = known.sizes[unlabeled]
-    return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, unlabeled)
-
-
-def _votes(
-    seen: Float32Array,
-    others: Float32Array,
-    labels: tuple[IntArray, FloatArray, int],
-    how: tuple[Splitter, int],
-    rng: np.random.RandomState,
-    spec: ShareSpec,
-    time: tuple[Deadline, float],
-) -> tuple[FloatArray, FloatArray]:
-    """Return mean votes of one forest on the labeled rows, by trees that have not seen them, and on other rows.
-
-    ``time`` is the deadline, and the part of the remaining time for growing trees; a few are grown in any case.
-    """
-    deadline, part = time
-    until = deadline.within(part * deadline.seconds_left)
-    codes, weights, n_classes = labels
-    targets, members = np.eye(n_classes)[codes], [np.flatnonzero(codes == k) for k in range(n_classes)]
-    odds = [np.cumsum(weights[of_class]) / weights[of_class].sum() for of_class in members]
-    size = max(len(codes) // n_classes, 2)
-    of_seen, n_unseen, of_others = (
-        np.zeros(targets.shape),
-        np.zeros((len(codes), 1)),
-        np.zeros((len(others), n_classes)),
-    )
-    n_grown = 0
-    for seed in rng.randint(2**31 - 1, size=spec.n_trees):
-        require_time(deadline)
-        if n_grown >= _FEWEST_TREES and until.passed:
-            break
-        n_grown += 1
-        random = np.random.RandomState(np.random.PCG64(int(seed)))
-        times = np.zeros(len(codes))
-        for of_class, cumulated in zip(members, odds, strict=True):
-            drawn = np.searchsorted(cumulated, random.random_sample(size), side="right")
-            times += np.bincount(of_class[np.minimum(drawn, len(of_class) - 1)], minlength=len(codes))
-        tree = fit_tree(seen, targets, times, how, random, FOREST.most_depth)
-        unseen = np.flatnonzero(times == 0)
-        if len(unseen):
-            of_seen[unseen] += tree.predict(seen[unseen]).reshape(-1, n_classes)
-            n_unseen[unseen] += 1
-        of_others += tree.predict(others).reshape(-1, n_classes)
-    # A row that every tree has seen gets even votes.
-    held_out = np.where(n_unseen > 0, of_seen / np.maximum(n_unseen, 1), 1 / n_classes)
-    return held_out, of_others / n_grown
+    sizes, places = known.sizes[unlabeled], np.searchsorted(np.flatnonzero(~known.is_labeled), unlabeled)
+    return HeldOutScores(codes, weights / weights.mean(), of_labeled, sizes / sizes.mean(), of_others, places)
 
 
 def calibrate(
-    scores: FloatArray, codes: IntArray, weights: FloatArray, slope_sd: float, deadline: Deadline = NO_DEADLINE
+    scores: FloatArray,
+    codes: IntArray,
+    weights: FloatArray,
+    params: ShareParams = DEFAULTS,
+    deadline: Deadline = NO_DEADLINE,
 ) -> tuple[float, FloatArray]:
     """Find the slope and offsets that make held-out scores most likely, given the classes.
 
@@ -321,8 +289,8 @@ def calibrate(
         Log votes on held-out rows.
     codes, weights : ndarray of shape (n,)
         Their classes and weights.
-    slope_sd : float
-        Standard deviation of the prior.
+    params : ShareParams
+        Standard deviation of the prior, and maximum number of steps.
     deadline : Deadline
         `GuideStopped` is raised after it.
     """
@@ -331,7 +299,7 @@ def calibrate(
     # The slope, and the offset of each class but the first.
     prior_mean = np.array([1.0, *np.zeros(n_classes - 1)])
     # A small precision keeps offsets finite if the scores separate the classes.
-    precision = np.array([slope_sd**-2, *np.full(n_classes - 1, _LOOSE)])
+    precision = np.array([params.slope_sd**-2, *np.full(n_classes - 1, _LOOSE)])
     given = np.column_stack([scores[np.arange(n), codes], np.eye(n_classes)[codes, 1:]])
 
     def value(at: FloatArray) -> tuple[float, FloatArray]:
@@ -341,7 +309,7 @@ def calibrate(
 
     found = prior_mean
     loss, likely = value(found)
-    for _ in range(_MOST_STEPS):
+    for _ in range(params.most_steps):
         require_time(deadline)
         scored = likely * scores
         mean = np.column_stack([scored.sum(axis=1), likely[:, 1:]])
@@ -366,11 +334,13 @@ def calibrate(
 
 
 def maximise_shares(
-    ratios: Ratios,
+    log_likelihoods: FloatArray,
+    sizes: FloatArray,
     codes: IntArray,
     prior: FloatArray,
     fixed: FloatArray,
     start: FloatArray | None = None,
+    params: ShareParams = DEFAULTS,
     deadline: Deadline = NO_DEADLINE,
 ) -> FloatArray:
     """Find the class shares of each domain that make its rows most likely, shape (n_domains, n_classes).
@@ -380,8 +350,10 @@ def maximise_shares(
 
     Parameters
     ----------
-    ratios : Ratios
-        Likelihoods of the rows in the classes.
+    log_likelihoods : ndarray of shape (m, n_classes)
+        Log likelihood of each row in each class, up to a constant of the row.
+    sizes : ndarray of shape (m,)
+        Weight of each row.
     codes : ndarray of shape (m,)
         Domain of each row.
     prior : ndarray of shape (n_domains, n_classes)
@@ -390,10 +362,12 @@ def maximise_shares(
         Known shares, which stay; NaN where a share is to be estimated.
     start : ndarray of shape (n_domains, n_classes), optional
         Initial shares; those of the prior if None.
+    params : ShareParams
+        Maximum number of rounds.
     deadline : Deadline
         `GuideStopped` is raised after it.
     """
-    likelihoods = np.exp(ratios.log - ratios.log.max(axis=1, keepdims=True))
+    likelihoods = np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True))
     is_free = np.isnan(fixed)
     remaining = _remaining_share(fixed)
 
@@ -402,15 +376,15 @@ def maximise_shares(
         return np.where(is_free, remaining * free / np.maximum(free.sum(axis=1, keepdims=True), _TINY), fixed)
 
     shares = scaled(prior if start is None else start)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(params.most_rounds):
         require_time(deadline)
         joint = likelihoods * shares[codes]
         # A row without any likely class of positive share is uninformative.
-        parts = (joint * (ratios.sizes / np.maximum(joint.sum(axis=1), _TINY))[:, None]).T
+        parts = (joint * (sizes / np.maximum(joint.sum(axis=1), _TINY))[:, None]).T
         got = np.array([np.bincount(codes, weights=part, minlength=len(prior)) for part in parts]).T
         better = scaled(got + prior)
         change, shares = float(np.abs(better - shares).max()), better
-        if change < _ENOUGH:
+        if change < _SETTLED:
             break
     return shares
 
@@ -435,7 +409,7 @@ def _filled(place: int, found: FloatArray, known: Known) -> Cells:
     }
 
 
-def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
+def _agreeing(settled: list[FloatArray], known: Known, params: ShareParams) -> list[FloatArray]:
     """Make all margins agree on the totals of the classes.
 
     A class has the total of a margin in which it is known, or else the mean of the margins' estimates. The estimates of
@@ -445,7 +419,7 @@ def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
         return settled
     counts, is_free, sizes = [], [], []
     for (share, _), margin in zip(settled, known.targets.margins, strict=True):
-        value = np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
+        value = _values(margin)
         # The upper bound of a class without known total is the size of its domain.
         rows = np.where(np.isnan(share).any(axis=1), value.sum(axis=1), margin.high.max(axis=1))[:, None]
         counts.append(np.where(np.isnan(share), value, share * rows))
@@ -460,7 +434,7 @@ def _agreeing(settled: list[FloatArray], known: Known) -> list[FloatArray]:
     agreed = []
     for (share, se), cells, free, rows in zip(settled, counts, is_free, sizes, strict=True):
         kept, moved = np.where(free, 0.0, cells), np.where(free, cells, 0.0)
-        for _ in range(_MOST_RAKINGS):
+        for _ in range(params.most_rakings):
             moved = moved * np.maximum(aim - kept.sum(axis=0), 0.0) / np.maximum(moved.sum(axis=0), _TINY)
             left = np.maximum(rows - kept.sum(axis=1, keepdims=True), 0.0)
             moved = moved * left / np.maximum(moved.sum(axis=1, keepdims=True), _TINY)
@@ -478,26 +452,15 @@ def _total(given: Any, share: float, se: float) -> Any:
 def _known_shares(margin: Margin, domain: int, entries: dict[Any, Any], classes: list[Any]) -> FloatArray:
     """Return known shares of the classes of a domain, or the middle of their bounds; NaN for the others."""
     is_known = np.array([label in entries and not is_to_estimate(entries[label]) for label in classes])
-    value, middle = margin.value[domain], 0.5 * (margin.low[domain] + margin.high[domain])
-    known = np.where(np.isnan(value), middle, value)
+    known = _values(margin)[domain]
     # The upper bound of a class without known total is the size of its domain.
     size = known.sum() if is_known.all() else margin.high[domain][~is_known].max()
     return np.where(is_known, known / size if size > 0 else 0.0, np.nan)
 
 
-def _places(division: Division, margin: Margin) -> IntArray:
-    """Return the domain of each row among those of the margin; -1 if the margin does not have it."""
-    place = {text_of(domain): code for code, domain in enumerate(margin.domains.tolist())}
-    places = np.array([*(place.get(text_of(domain), UNLABELED) for domain in division.domains), UNLABELED])
-    return np.asarray(places[division.codes])
-
-
-class Shares(NamedTuple):
-    """Shares in all open domains together, shape (1, n_classes), and in each; whether features are informative."""
-
-    whole: FloatArray
-    by_domain: FloatArray
-    tell_classes_apart: bool
+def _values(margin: Margin) -> FloatArray:
+    """Return the totals of a margin, or the middle of their bounds, shape (n_domains, n_classes)."""
+    return np.where(np.isnan(margin.value), 0.5 * (margin.low + margin.high), margin.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,22 +469,22 @@ class OpenMargin:
 
     Attributes
     ----------
-    places : ndarray of shape (n_rows,)
-        Domain of each row among those of the margin; -1 if the margin does not have it.
+    codes : ndarray of shape (m,)
+        Domain of each unlabeled row.
     fixed : ndarray of shape (n_domains, n_classes)
         Known shares; NaN where a share is to be estimated.
     """
 
-    places: IntArray
+    codes: IntArray
     fixed: FloatArray
 
     @classmethod
-    def of(cls, known: Known, place: int, division: Division) -> OpenMargin:
+    def of(cls, known: Known, place: int) -> OpenMargin:
         """Return one of the margins."""
         table, margin, classes = known.stated.tables[place], known.targets.margins[place], known.classes.tolist()
         entries = {text_of(domain): given for domain, given in table.items()}
         fixed = [_known_shares(margin, k, entries[text_of(d)], classes) for k, d in enumerate(margin.domains)]
-        return cls(_places(division, margin), np.array(fixed))
+        return cls(margin.codes, np.array(fixed))
 
     @property
     def is_open(self) -> BoolArray:
@@ -529,34 +492,39 @@ class OpenMargin:
         return np.asarray(np.isnan(self.fixed).sum(axis=1) > 1)
 
     def shares(
-        self, ratios: Ratios, scores: HeldOutScores, start: Shares | None, spec: ShareSpec, deadline: Deadline
+        self,
+        log_likelihoods: FloatArray,
+        sizes: FloatArray,
+        scores: HeldOutScores,
+        start: tuple[FloatArray | None, FloatArray | None],
+        params: ShareParams,
+        deadline: Deadline,
     ) -> Shares:
         """Return the most likely shares of the open domains, shrunk towards those of all together."""
         domains, fixed = np.flatnonzero(self.is_open), self.fixed[self.is_open]
-        places = self.places[scores.unlabeled_rows]
-        here = np.isin(places, domains)
-        tells = ratios.tell_classes_apart
-        codes, ratios = np.searchsorted(domains, places[here]), Ratios(ratios.log[here], ratios.sizes[here])
+        codes = self.codes[scores.unlabeled_rows]
+        here = np.isin(codes, domains)
+        rows = log_likelihoods[here], sizes[here]
+        codes, whole_table = np.searchsorted(domains, codes[here]), np.zeros(int(here.sum()), dtype=np.int64)
         together = self._together(scores)
-        even, nobody = np.full(together.shape, spec.pseudo_rows), np.zeros(len(codes), dtype=np.int64)
-        whole = maximise_shares(ratios, nobody, even, together, start and start.whole, deadline)
-        by_domain = whole
-        if len(domains) > 1:
-            prior = np.repeat(spec.domain_rows * whole, len(domains), axis=0)
-            by_domain = maximise_shares(ratios, codes, prior, fixed, start and start.by_domain, deadline)
-        return Shares(whole, by_domain, tells)
+        prior = np.full(together.shape, params.pseudo_rows)
+        whole = maximise_shares(*rows, whole_table, prior, together, start[0], params, deadline)
+        if len(domains) < 2:
+            return whole, whole
+        prior = np.repeat(params.domain_rows * whole, len(domains), axis=0)
+        return whole, maximise_shares(*rows, codes, prior, fixed, start[1], params, deadline)
 
-    def settled(self, found: list[Shares], scores: HeldOutScores, spec: ShareSpec) -> FloatArray:
+    def settled(self, found: Sequence[Shares], scores: HeldOutScores, params: ShareParams) -> FloatArray:
         """Return shares and standard errors, shape (2, n_domains, n_classes); NaN where nothing is to be estimated."""
         n_labels = np.bincount(scores.codes, minlength=self.fixed.shape[1])
         settled, is_open = np.full((2, *self.fixed.shape), np.nan), self.is_open
         if not is_open.any():
             return settled
-        whole, by_domain = np.array([of.whole for of in found]), np.array([of.by_domain for of in found])
-        of_all = _settled(whole, self._together(scores), n_labels, spec)
+        whole, by_domain = (np.array(part) for part in zip(*found, strict=True))
+        of_all = _settled(whole, self._together(scores), n_labels, params)
         settled[:, is_open] = of_all
         if is_open.sum() > 1:
-            settled[:, is_open] = _settled(by_domain, self.fixed[is_open], n_labels, spec, (whole[0], of_all[0]))
+            settled[:, is_open] = _settled(by_domain, self.fixed[is_open], n_labels, params, (whole[0], of_all[0]))
         return settled
 
     def guessed(self) -> FloatArray:
@@ -573,8 +541,8 @@ class OpenMargin:
 
     def _together(self, scores: HeldOutScores) -> FloatArray:
         """Return the shares of all open domains together that are known in each of them, shape (1, n_classes)."""
-        places = self.places[scores.unlabeled_rows]
-        rows_of = np.bincount(places + 1, weights=scores.sizes, minlength=len(self.fixed) + 1)[1:][self.is_open, None]
+        codes = self.codes[scores.unlabeled_rows]
+        rows_of = np.bincount(codes, weights=scores.sizes, minlength=len(self.fixed))[self.is_open, None]
         fixed = self.fixed[self.is_open]
         return np.asarray((fixed * rows_of).sum(axis=0, keepdims=True) / max(float(rows_of.sum()), _TINY))
 
@@ -583,7 +551,7 @@ def _settled(
     replicates: FloatArray,
     fixed: FloatArray,
     n_labels: IntArray,
-    spec: ShareSpec,
+    params: ShareParams,
     of_all: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
     """Return shares and standard errors, shape (2, n_domains, n_classes), from the estimates of all replicates.
@@ -603,10 +571,14 @@ def _settled(
     by_labels = np.where(is_free, 1.0 / np.maximum(n_labels, 1), 0.0)
     # Log shares of n classes with independent errors, minus their mean, have this part of the errors' variance.
     part = 1 - 1 / n_free
-    prior = 0.5 * spec.spread**2 * part
+    prior = 0.5 * params.spread**2 * part
     variance = (1 - 2 / n_free) * by_labels + by_labels.sum(axis=1, keepdims=True) / n_free**2
     # With very few replicates, an estimate counts no more than the prior.
-    variance += centred(replicates[1:]).var(axis=0) if len(replicates) > _FEW else np.broadcast_to(prior, fixed.shape)
+    variance += (
+        centred(replicates[1:]).var(axis=0)
+        if len(replicates) > params.few_replicates
+        else np.broadcast_to(prior, fixed.shape)
+    )
     logs = centred(replicates[0])
     if of_all is None:
         logs = logs * prior / (prior + variance)

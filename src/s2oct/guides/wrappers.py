@@ -9,11 +9,11 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from s2oct.arrays import FloatArray, IntArray, ObjectArray
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
-from s2oct.guides.known_total import KnownTotalClassifier, predicted_codes, weight_keyword
+from s2oct.guides.known_total import WrappedClassifier, fitted_rows, weight_keyword
 from s2oct.guides.meeting_totals import log_odds, multipliers_for_new_rows, settle, two_columns
 from s2oct.problem.known import Known
 
@@ -21,7 +21,7 @@ _LEAST_PROBABILITY = 1e-12
 """Minimum distance of probabilities from 0 and 1, so that their logarithms are finite."""
 
 
-class TopTotalClassifier(KnownTotalClassifier):
+class TopTotalClassifier(WrappedClassifier):
     """Wrap any classifier, and shift its scores until the known totals are met.
 
     With two classes, the unlabeled rows with the highest scores become ``classes_[1]`` until its total is reached. New
@@ -75,22 +75,20 @@ class TopTotalClassifier(KnownTotalClassifier):
 
     def _fit_labels(self, X: Any, known: Known) -> None:
         labels = known.labels
-        if isinstance(self.estimator, KnownTotalClassifier):
-            self.estimator_ = clone(self.estimator)._fit_read(X, known)
+        if isinstance(self.estimator, WrappedClassifier):
+            self.estimator_ = clone(self.estimator)._fit_known(X, known)
         else:
-            weights = known.weights
-            self._fit_estimator(X, labels, None if weights is None else weights[self._fitted_rows(labels)])
+            self._fit_estimator(X, labels, None if known.weights is None else known.weights[fitted_rows(labels)[0]])
         unlabeled = np.flatnonzero(~labels.is_labeled)
         scores = np.empty((0, 1 if len(labels.classes) == 2 else len(labels.classes)))
         if len(unlabeled):
             scores = self._scores(_safe_indexing(X, unlabeled)).reshape(len(unlabeled), -1)
         known = known.unless_equal
-        found = settle(scores, known, rng=check_random_state(self.random_state))
-        self.probabilities_ = found.probabilities
+        classes, self.probabilities_, _ = settle(scores, known, rng=check_random_state(self.random_state))
         self.multipliers_ = multipliers_for_new_rows(scores, known)
         if len(labels.classes) == 2:
             self.threshold_ = float(self.multipliers_[0] - self.multipliers_[1])
-        self.transduction_ = labels.completed(found.classes)
+        self.transduction_ = labels.completed(classes)
 
     def _scores(self, X: Any) -> FloatArray:
         """Return log odds of the second of two classes, log probabilities, or the classifier's decision function."""
@@ -102,7 +100,7 @@ class TopTotalClassifier(KnownTotalClassifier):
         if hasattr(self.estimator_, "decision_function"):
             return self._class_scores(X)
         raise InvalidProblem(
-            f"Expected an estimator with predict_proba or decision_function, got {type(self.estimator_).__name__}."
+            f"{type(self.estimator_).__name__} has neither predict_proba nor decision_function: use another classifier."
         )
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -122,22 +120,9 @@ class TopTotalClassifier(KnownTotalClassifier):
         scores = self._scores(self._table(X))
         return scores - self.threshold_ if scores.ndim == 1 else scores + self.multipliers_
 
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row, by the threshold or the multipliers.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            A class label for each row.
-        """
+    def _predicted_codes(self, X: Any) -> IntArray:
         scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        return np.asarray((scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities from shifted scores; the likeliest class is the predicted one.
@@ -166,7 +151,7 @@ def _has_weighted_scores(self: Any) -> bool:
     return hasattr(fitted, "decision_function") and weight_keyword(self.estimator) is not None
 
 
-class PriorCorrectedClassifier(KnownTotalClassifier):
+class PriorCorrectedClassifier(WrappedClassifier):
     """Wrap any classifier, and weight the labeled rows so that the classes have their known shares.
 
     The known shares are those of the totals over all domains. Survey weights multiply these class weights. If a
@@ -202,22 +187,18 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
 
     def _fit_labels(self, X: Any, known: Known) -> None:
         labels, weights = known.labels, known.weights
-        rows = self._fitted_rows(labels)
-        codes = self._fitted_codes(labels)[rows]
+        rows, codes = fitted_rows(labels)
         own = np.ones(len(codes)) if weights is None else weights[rows]
         self.class_weights_ = self._class_weights(codes, own, known.targets.class_totals())
         self._reweighted = weight_keyword(self.estimator) is not None
         if not self._reweighted and not hasattr(self.estimator, "predict_proba"):
             raise InvalidProblem(
-                f"Expected an estimator that takes sample_weight or has predict_proba, got "
-                f"{type(self.estimator).__name__}."
+                f"{type(self.estimator).__name__} has no predict_proba and takes no sample_weight: use another one."
             )
         self._fit_estimator(X, labels, self.class_weights_[codes] * own)
         unlabeled = np.flatnonzero(~labels.is_labeled)
-        predicted = self._predicted(_safe_indexing(X, unlabeled)) if len(unlabeled) else labels.classes[:0]
-        self.transduction_ = labels.completed(
-            predicted_codes(self.estimator_, predicted, len(unlabeled), labels.classes)
-        )
+        codes = self._codes_of_table(_safe_indexing(X, unlabeled)) if len(unlabeled) else unlabeled
+        self.transduction_ = labels.completed(codes)
 
     def _class_weights(self, codes: IntArray, own: FloatArray, totals: FloatArray) -> FloatArray:
         """Return the known share of each class over that among the fitted rows; 1 for a class without rows."""
@@ -230,28 +211,16 @@ class PriorCorrectedClassifier(KnownTotalClassifier):
             fitted = np.where(self._missing, fitted[stands_in].sum(), fitted)
         return np.asarray(np.where(fitted > 0, known, 1.0) / np.where(fitted > 0, fitted, 1.0))
 
-    def predict(self, X: Any) -> ObjectArray:
-        """Predict the class of each row.
+    def _predicted_codes(self, X: Any) -> IntArray:
+        return self._codes_of_table(self._table(X))
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-            Rows with the features of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            A class label for each row.
-        """
-        check_is_fitted(self)
-        return self._predicted(self._table(X))
-
-    def _predicted(self, table: Any) -> ObjectArray:
+    def _codes_of_table(self, table: Any) -> IntArray:
+        """Return the class index of each row of a table in the form that the fitted classifier can read."""
         knows_all = len(self.classes_) == 2 or not self._missing.any()
         if self._reweighted and (knows_all or not _has_probabilities(self)):
             # Some classifiers return a table with one column.
-            return np.ravel(self.estimator_.predict(table))
-        return np.asarray(self.classes_[self._probabilities(table).argmax(axis=1)])
+            return self._codes_of(np.ravel(self.estimator_.predict(table)), _num_samples(table))
+        return np.asarray(self._probabilities(table).argmax(axis=1))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> FloatArray:

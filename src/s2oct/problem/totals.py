@@ -494,7 +494,7 @@ class _Domain:
         """Count the totals of all classes, those given and what follows for the others, shape (4, n_classes)."""
         self._refuse_percentages(given)
         places = [self.classes.index(label) for label in given]
-        known = np.array([self._read(label, total) for label, total in given.items()], dtype=float).T
+        known = np.array([self._read_total(label, total) for label, total in given.items()], dtype=float).T
         missing = [k for k in range(len(self.classes)) if k not in places]
         self._refuse_impossible_sums(known, given, is_complete=not missing)
         has_shares = self._as_shares or any(isinstance(total, EstimatedShare) for total in given.values())
@@ -560,7 +560,7 @@ class _Domain:
             )
         return left
 
-    def _read(self, label: Any, given: Any) -> tuple[float, float, float, float]:
+    def _read_total(self, label: Any, given: Any) -> tuple[float, float, float, float]:
         """Count the total of one class: a number, a pair of bounds or an estimate, in rows or as a share."""
         if isinstance(given, EstimatedShare):
             # The fit aims at its estimate: within its interval, guide and tree would follow the biased labels.

@@ -135,7 +135,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     folds = held_out_folds(labels.codes, n_folds, seed)
     held = HeldOut.of_folds(replace(known, labels=Labels(counted.classes, labels.codes)), folds)
     trials = cross_fit(methods, features, known, folds, announce)
-    tree = held.assess(trials[0].assigned, placed=trials[0].placed)
+    tree = held.assess(trials[0].assigned, assigned_shares=trials[0].placed)
     notices = dict.fromkeys(notice for trial in trials for notice in trial.notices)
     return TableComparison(
         scores=tuple(_score(trial, trials[0], held) for trial in trials),
@@ -246,7 +246,7 @@ def _fit_without(method: Any, features: Features, known: Known, held: IntArray) 
 
 def _score(trial: Trial, tree: Trial, held: HeldOut) -> HeldOutScore:
     truth, assigned = held.truth, trial.assigned[held.rows]
-    found = held.assess(trial.assigned, placed=trial.placed)
+    found = held.assess(trial.assigned, assigned_shares=trial.placed)
     right = assigned == truth
     difference, error = held.difference(right, tree.assigned[held.rows] == truth)
     return HeldOutScore(

@@ -14,7 +14,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.estimates.table import Estimates
 from s2oct.estimators import S2OCTClassifier
-from s2oct.estimators.base import STYLE, count_leaves, tree_boxes
+from s2oct.estimators.base import STYLE, tree_boxes
 from s2oct.estimators.fitted import FittedRows, SeenTotals, are_data_of_fit, known_of_rows, read_fit, see_totals
 from s2oct.files import write_whole
 from s2oct.fit.simplicity import SimplicityPath
@@ -198,7 +198,7 @@ def report_html(
     certificate, depth = estimator.certificate_, rows.tree.topology.depth
     names = trees.names_of_rows(rows, row_ids)
     column = clean(label) if label else None
-    features, counts = describe_features(rows), count_leaves(rows.tree, rows.leaf, rows.is_labeled)
+    features, counts = describe_features(rows), rows.leaf_counts
     # The report omits the fit itself if the data differ.
     stability = trees.describe_stability(estimator, rows) if is_of_fit else None
     comparison = _comparison(rows, sample, rivals, None if stability is None else stability["numbers"], names)

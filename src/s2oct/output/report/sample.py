@@ -47,7 +47,7 @@ def describe_sample(rows: FittedRows, seen: SeenTotals) -> dict[str, Any]:
     without weights. ``given_of`` names the rows that the user's totals count; it is empty for unlabeled rows.
     ``confusion`` has the numbers of labeled rows by class and predicted class.
     """
-    seen = seen if _is_about(seen, rows) else replace(seen, cells=())
+    seen = seen if _is_about(seen, rows) else replace(seen, margins=())
     cells = None if seen.is_plain and seen.sizes is not None else _describe_cells(seen, rows.class_names)
     classes = _class_lines(rows, seen)
     weight = seen.unit if seen.is_weighted else None
