@@ -207,7 +207,105 @@ def labels_of(problem: Problem) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate(Claim):
+class InRows:
+    """The first part of a certificate: errors, totals and size, in rows. `Certificate` documents the fields."""
+
+    xi: float
+    n_labeled: int
+    n_unlabeled: int
+    n_contradicted: int
+    n_against_guide: int | None = None
+    n_splits: int
+    n_terms: int
+    totals: tuple[float, ...]
+    assigned: tuple[float, ...]
+    cells: tuple[Cell, ...] = ()
+    unit: float = 1.0
+    least_xi: float = 0.0
+    classes_without_label: tuple[int, ...] = ()
+    evidence_cost: float | None = None
+    evidence_bound: float | None = None
+    proved_among: str = ""
+    n_sampled: int | None = None
+    n_register: int | None = None
+    counted: bool = True
+
+    @property
+    def known_cells(self) -> tuple[Cell, ...]:
+        """All totals, with the rows that the tree assigns to them."""
+        if self.cells:
+            return self.cells
+        return tuple(
+            Cell("", "", k, total, total, put, total)
+            for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
+        )
+
+    @property
+    def off(self) -> str:
+        """The amount by which the totals are missed, in words."""
+        share = f"{amount(100 * self.share_off, 2)} %"
+        if self.unit == 1:
+            return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
+        rows = plural(round(self.xi / self.unit, 1), "row")
+        return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
+
+    @property
+    def share_off(self) -> float:
+        """Share of the unlabeled rows by which the totals are missed."""
+        everything = sum(self.assigned)
+        return self.xi / everything if everything else 0.0
+
+    @property
+    def miss_matters(self) -> bool:
+        """Whether the totals are missed by more than one row and more than 0.5 % of the rows."""
+        return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
+
+    @property
+    def meets_totals(self) -> bool:
+        """Whether every total is met to within half a row of mean weight."""
+        if not self.cells:
+            return self.xi <= NEARLY_MET * self.unit * (1 + 1e-9)
+        return all(cell.is_met(self.unit) for cell in self.cells)
+
+    @property
+    def misses_at_any_price(self) -> bool:
+        """Whether the totals are missed although the fit was to meet them at any price."""
+        is_missed = self.evidence_cost is not None and self.xi > 0
+        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
+
+    @property
+    def features_per_split(self) -> float | None:
+        """Mean number of features per split; None without splits."""
+        return self.n_terms / self.n_splits if self.n_splits else None
+
+    @property
+    def has_splits(self) -> bool:
+        """Whether the tree puts rows into different leaves."""
+        return self.n_splits > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class InP2(Claim):
+    """The second part of a certificate: the tree's cost in P2. `Certificate` documents the fields."""
+
+    leaf_error: float
+    n_margin_violations: int
+    coefficient_bound: float = float("inf")
+    max_features_per_split: int | None = None
+    uncapped_lower_bound: float | None = None
+    features: tuple[int, ...] | None = None
+
+    @property
+    def proved_for_any_features(self) -> bool:
+        """Whether no tree costs less, even with more features per split than the solved P2 allows."""
+        if self.max_features_per_split is None:
+            return self.proved
+        bound = self.uncapped_lower_bound
+        return self.feasible and bound is not None and abs(self.objective - bound) <= self.tolerance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate(InRows, InP2):
     """What is known about a tree, in two parts: its errors and totals in rows, and its cost in the paper's P2.
 
     ``objective``, ``lower_bound``, ``gap``, ``proved`` and ``proved_by`` refer to P2, with or without a guide.
@@ -292,95 +390,9 @@ class Certificate(Claim):
         chose between trees of equal cost.
     """
 
-    leaf_error: float
-    n_margin_violations: int
-    coefficient_bound: float = float("inf")
-    max_features_per_split: int | None = None
-    uncapped_lower_bound: float | None = None
-    features: tuple[int, ...] | None = None
-    xi: float
-    n_labeled: int
-    n_unlabeled: int
-    n_contradicted: int
-    n_against_guide: int | None = None
-    n_splits: int
-    n_terms: int
-    totals: tuple[float, ...]
-    assigned: tuple[float, ...]
-    cells: tuple[Cell, ...] = ()
-    unit: float = 1.0
-    least_xi: float = 0.0
-    classes_without_label: tuple[int, ...] = ()
-    evidence_cost: float | None = None
-    evidence_bound: float | None = None
-    proved_among: str = ""
-    n_sampled: int | None = None
-    n_register: int | None = None
-    counted: bool = True
     model: str = PAPER
     guide_cost: float | None = None
     guide_weight: float | None = None
-
-    @property
-    def has_splits(self) -> bool:
-        """Whether the tree puts rows into different leaves."""
-        return self.n_splits > 0
-
-    @property
-    def known_cells(self) -> tuple[Cell, ...]:
-        """All totals, with the rows that the tree assigns to them."""
-        if self.cells:
-            return self.cells
-        return tuple(
-            Cell("", "", k, total, total, put, total)
-            for k, (total, put) in enumerate(zip(self.totals, self.assigned, strict=True))
-        )
-
-    @property
-    def off(self) -> str:
-        """The amount by which the totals are missed, in words."""
-        share = f"{amount(100 * self.share_off, 2)} %"
-        if self.unit == 1:
-            return f"{plural(self.xi, 'row')} ({share})" if self.xi else "0 rows"
-        rows = plural(round(self.xi / self.unit, 1), "row")
-        return f"a weight of {amount(self.xi)} ({rows} of mean weight, {share})"
-
-    @property
-    def share_off(self) -> float:
-        """Share of the unlabeled rows by which the totals are missed."""
-        everything = sum(self.assigned)
-        return self.xi / everything if everything else 0.0
-
-    @property
-    def miss_matters(self) -> bool:
-        """Whether the totals are missed by more than one row and more than 0.5 % of the rows."""
-        return self.xi > self.unit * (1 + 1e-9) and self.share_off > MINOR_MISS
-
-    @property
-    def meets_totals(self) -> bool:
-        """Whether every total is met to within half a row of mean weight."""
-        if not self.cells:
-            return self.xi <= NEARLY_MET * self.unit * (1 + 1e-9)
-        return all(cell.is_met(self.unit) for cell in self.cells)
-
-    @property
-    def misses_at_any_price(self) -> bool:
-        """Whether the totals are missed although the fit was to meet them at any price."""
-        is_missed = self.evidence_cost is not None and self.xi > 0
-        return is_missed and float(self.evidence_cost or 0.0) >= ANY_PRICE * self.xi / self.unit
-
-    @property
-    def features_per_split(self) -> float | None:
-        """Mean number of features per split; None without splits."""
-        return self.n_terms / self.n_splits if self.n_splits else None
-
-    @property
-    def proved_for_any_features(self) -> bool:
-        """Whether no tree costs less, even with more features per split than the solved P2 allows."""
-        if self.max_features_per_split is None:
-            return self.proved
-        bound = self.uncapped_lower_bound
-        return self.feasible and bound is not None and abs(self.objective - bound) <= self.tolerance
 
     @property
     def tolerance(self) -> float:
