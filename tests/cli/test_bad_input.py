@@ -383,13 +383,13 @@ def test_output_is_found_unwritable_before_anything_is_read(folder, capsys):
 
 
 def test_a_table_for_which_there_is_no_room_leaves_nothing_behind_but_the_model(folder, capsys, monkeypatch):
-    from s2oct.cli import fit
+    from s2oct.cli import outputs
 
-    def full(*arguments):
+    def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
     (folder / "d.csv").write_text(SMALL)
-    monkeypatch.setattr(fit, "_write_predictions", full)
+    monkeypatch.setattr(outputs, "write_batches", full)
     assert run([*FIT, "--time-limit", "1", "--solver", "none"]) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert sorted(os.listdir(folder)) == ["d.csv", "model.json", "o.json", "people.csv"]
