@@ -68,3 +68,11 @@ def test_every_public_name_is_in_the_reference(name):
 
 def test_docstring_that_lacks_a_parameter_is_caught():
     assert "PR01" in {code for code, _ in validate("s2oct.output.exports.rules.features_used")["errors"]}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_function_has_its_public_name(name):
+    module, _, own = name.rpartition(".")
+    thing = getattr(import_module(module), own)
+    if callable(thing):
+        assert thing.__name__ == thing.__qualname__ == own

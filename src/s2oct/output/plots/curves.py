@@ -14,7 +14,7 @@ from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.totals_path import TotalsPath
 from s2oct.fit.simplicity import SimplicityPath
 from s2oct.looks import CLASS_COLOURS
-from s2oct.output.plots.style import Display, Ink, fit_text, in_percent, legend_above, plain_ticks
+from s2oct.output.plots.style import Display, Ink, as_function, fit_text, in_percent, legend_above, plain_ticks
 from s2oct.p2.proof import EVIDENCE, PAPER
 from s2oct.wording import amount
 
@@ -67,7 +67,7 @@ class ProgressDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> ProgressDisplay:
-        """Draw the history in the certificate of a fitted tree.
+        """Draw cost and lower bound over the seconds of a fit.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class ProgressDisplay(Display):
         legend_above(ax, 3)
 
 
-plot_progress = ProgressDisplay.from_estimator
+plot_progress = as_function("plot_progress", ProgressDisplay.from_estimator)
 
 
 def _range(cost: FloatArray, bound: FloatArray) -> tuple[float, float]:
@@ -246,7 +246,7 @@ class SimplicityDisplay(Display):
         legend_above(ax, 2)
 
 
-plot_simplicity = SimplicityDisplay.from_estimator
+plot_simplicity = as_function("plot_simplicity", SimplicityDisplay.from_estimator)
 
 
 def _apart(numbers: list[int]) -> list[int]:
@@ -358,4 +358,4 @@ class TotalsPathDisplay(Display):
         legend_above(ax, 2)
 
 
-plot_totals_path = TotalsPathDisplay.from_path
+plot_totals_path = as_function("plot_totals_path", TotalsPathDisplay.from_path)

@@ -15,6 +15,7 @@ from s2oct.looks import IF_SO, OTHERWISE, class_colour
 from s2oct.output.plots.style import (
     Display,
     Ink,
+    as_function,
     class_marker,
     figure_of,
     fit_text,
@@ -273,7 +274,7 @@ class PartitionDisplay(Display):
             frameless_legend(ax, borderaxespad=0.0, handlelength=1.0, ncols=n_columns, **place)
 
 
-plot_partition = PartitionDisplay.from_estimator
+plot_partition = as_function("plot_partition", PartitionDisplay.from_estimator)
 
 
 def _view_of(rows: FittedRows, features: str | Sequence[int | str] | None) -> View:

@@ -25,6 +25,7 @@ from s2oct.looks import class_colour
 from s2oct.output.plots.style import (
     Display,
     Ink,
+    as_function,
     class_marker,
     figure_of,
     fit_text,
@@ -108,7 +109,7 @@ class TotalsDisplay(Display):
         ax: Axes | None = None,
         **known: Any,
     ) -> TotalsDisplay:
-        """Draw the shares for the rows of a fit.
+        """Draw the share of each class in the known total, among labeled rows, and as assigned by the tree.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class TotalsDisplay(Display):
         legend.legend_handles[-1].set_facecolor(ink.muted)  # type: ignore[union-attr]
 
 
-plot_totals = TotalsDisplay.from_estimator
+plot_totals = as_function("plot_totals", TotalsDisplay.from_estimator)
 
 
 @dataclass(frozen=True)
@@ -397,7 +398,7 @@ class EstimatesDisplay(Display):
 
     @classmethod
     def from_estimates(cls, estimates: Estimates, class_: Any = None, *, ax: Axes | None = None) -> EstimatesDisplay:
-        """Draw estimates.
+        """Draw estimates by domain with their intervals, and those of labeled rows and guide for comparison.
 
         Parameters
         ----------
@@ -507,4 +508,4 @@ class EstimatesDisplay(Display):
         return f"{row['by']} {row['domain']}" if several else str(row["domain"])
 
 
-plot_estimates = EstimatesDisplay.from_estimates
+plot_estimates = as_function("plot_estimates", EstimatesDisplay.from_estimates)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Markers that distinguish classes of the same colour."""
@@ -192,3 +197,14 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on the axes."""
+
+
+def as_function(name: str, method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return a class method as a function with its own name, and with the signature and docstring of the method."""
+
+    @wraps(method)
+    def function(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        return method(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    return function

@@ -17,6 +17,7 @@ from s2oct.looks import IF_SO, OTHERWISE, class_colour, short_sets, text_on
 from s2oct.output.plots.style import (
     Display,
     Ink,
+    as_function,
     figure_of,
     fit_text,
     new_axes,
@@ -136,7 +137,7 @@ class TreeDisplay(Display):
         max_features: int = 3,
         ax: Axes | None = None,
     ) -> TreeDisplay:
-        """Draw a fitted tree with the numbers of rows in its leaves.
+        """Draw a fitted tree: splits with their rules, leaves with their rows.
 
         Parameters
         ----------
@@ -497,7 +498,7 @@ class TreeDisplay(Display):
         )
 
 
-plot_tree = TreeDisplay.from_estimator
+plot_tree = as_function("plot_tree", TreeDisplay.from_estimator)
 
 
 def leaf_label(leaf: Leaf) -> str:
