@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.p2.instance import Instance, tree_cost, values_at_nodes
-from s2oct.p2.offsets import OffsetParameters, combine_offsets, last_level_errors
+from s2oct.p2.offsets import OffsetParams, combine_offsets, last_level_errors
 from s2oct.p2.rounds import clear_offsets
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
@@ -81,7 +81,7 @@ def test_no_other_offsets_are_cheaper_for_the_labeled_rows_as_they_chose(seed, d
 
     choices = itertools.product(*[candidates(problem, omega[b]) for b in nodes])
     expected = min(price(*moved_to(offsets)) for offsets in choices)
-    once = OffsetParameters(repeats=1)
+    once = OffsetParams(repeats=1)
     assert price(*combine_offsets(instance, omega, gamma, NO_DEADLINE, once)) == pytest.approx(expected, abs=1e-7)
 
 

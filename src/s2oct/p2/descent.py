@@ -20,7 +20,7 @@ from s2oct.stopping import Deadline
 
 
 @dataclass(frozen=True)
-class DescentParameters:
+class DescentParams:
     """Tuning of descents.
 
     Attributes
@@ -88,7 +88,7 @@ class DescentParameters:
     step_overhead: int = 15
 
 
-DEFAULTS = DescentParameters()
+DEFAULTS = DescentParams()
 
 WorkingSet = tuple[FloatArray, IntArray, FloatArray, FloatArray, IntArray, float]
 """The rows of some steps, the labeled ones first: standardised features (p, n + k), classes of the labeled rows (n,),
@@ -121,7 +121,7 @@ class Descent:
     is_shaken: bool = False
 
 
-def may_descend(instance: Instance, parameters: DescentParameters = DEFAULTS) -> bool:
+def may_descend(instance: Instance, parameters: DescentParams = DEFAULTS) -> bool:
     """Whether descents can help: no guide, no limit on features, some labels, and steps that are quick enough."""
     return (
         not instance.is_guided
@@ -132,13 +132,13 @@ def may_descend(instance: Instance, parameters: DescentParameters = DEFAULTS) ->
     )
 
 
-def step_work(instance: Instance, parameters: DescentParameters = DEFAULTS) -> float:
+def step_work(instance: Instance, parameters: DescentParams = DEFAULTS) -> float:
     """Work of one step."""
     n_near = min(instance.n_rows, instance.n_labeled + parameters.most_near)
     return float(n_near * instance.topology.n_branches * (instance.n_features + parameters.step_overhead))
 
 
-def steps_within(instance: Instance, n_steps: float, parameters: DescentParameters = DEFAULTS) -> int:
+def steps_within(instance: Instance, n_steps: float, parameters: DescentParams = DEFAULTS) -> int:
     """The number of steps, reduced if they would take too long."""
     return max(1, int(min(n_steps, parameters.stage_work / step_work(instance, parameters))))
 
@@ -149,7 +149,7 @@ def descend(
     descent: Descent,
     rng: np.random.Generator,
     deadline: Deadline,
-    parameters: DescentParameters = DEFAULTS,
+    parameters: DescentParams = DEFAULTS,
 ) -> tuple[float, Hyperplanes]:
     """The lowest cost of all stages from ``start``, including the price of margin violations, and its hyperplanes.
 
@@ -196,7 +196,7 @@ class _MovingPlanes:
         instance: Instance,
         start: Hyperplanes,
         rng: np.random.Generator,
-        parameters: DescentParameters,
+        parameters: DescentParams,
         *,
         on_grid: bool,
     ) -> None:
@@ -289,13 +289,13 @@ class _MovingPlanes:
         return (Z, instance.labels, instance.sizes[chosen], pull, first_near, weight), outside
 
 
-def _cost(instance: Instance, H: FloatArray, parameters: DescentParameters) -> float:
+def _cost(instance: Instance, H: FloatArray, parameters: DescentParams) -> float:
     """The cost of a tree, including the price of its margin violations."""
     return tree_cost(instance, H) + parameters.margin_price * margin_violation(instance, H)
 
 
 def _mended(
-    instance: Instance, planes: Hyperplanes, parameters: DescentParameters, deadline: Deadline
+    instance: Instance, planes: Hyperplanes, parameters: DescentParams, deadline: Deadline
 ) -> tuple[float, Hyperplanes]:
     """The cheapest of the hyperplanes as they are, with margins repaired, and with last-level offsets combined."""
     tried = [planes]

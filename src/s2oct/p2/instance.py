@@ -30,7 +30,7 @@ USUAL_MOVES = 60
 
 
 @dataclass(frozen=True)
-class PaceParameters:
+class PaceParams:
     """How much of the search runs between two looks at the clock, and how long it takes.
 
     Attributes
@@ -49,7 +49,7 @@ class PaceParameters:
     cells_per_second: float = 3e8
 
 
-PACE = PaceParameters()
+PACE = PaceParams()
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ _NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class NodeFitParameters:
+class NodeFitParams:
     """Tuning of alternating node fits.
 
     Attributes
@@ -64,14 +64,14 @@ class NodeFitParameters:
     forward_steps: int = 4
 
 
-DEFAULTS = NodeFitParameters()
+DEFAULTS = NodeFitParams()
 
 
 def alternating_start(
     instance: Instance,
     rng: np.random.Generator,
     deadline: Deadline,
-    parameters: NodeFitParameters = DEFAULTS,
+    parameters: NodeFitParams = DEFAULTS,
 ) -> Hyperplanes:
     """The best of several trees fitted by alternation to the rows' prices, every normal of length s.
 
@@ -114,7 +114,7 @@ def steepness(spread: FloatArray) -> FloatArray:
 
 
 def class_prices(
-    instance: Instance, rows: FloatArray, rng: np.random.Generator, parameters: NodeFitParameters = DEFAULTS
+    instance: Instance, rows: FloatArray, rng: np.random.Generator, parameters: NodeFitParams = DEFAULTS
 ) -> FloatArray:
     """Price of each class for each row, times its size, shape (N, n_classes); the cheapest class costs 0.
 
@@ -133,7 +133,7 @@ def class_prices(
 
 
 def _linear_scores(
-    instance: Instance, rows: FloatArray, rng: np.random.Generator, parameters: NodeFitParameters
+    instance: Instance, rows: FloatArray, rng: np.random.Generator, parameters: NodeFitParams
 ) -> FloatArray:
     """Ridge regression scores of every class for the unlabeled rows, from randomly reweighted labeled rows.
 
@@ -195,7 +195,7 @@ class _NodeFits:
         instance: Instance,
         rows: FloatArray,
         prices: FloatArray,
-        parameters: NodeFitParameters,
+        parameters: NodeFitParams,
         planes: Hyperplanes | None = None,
     ) -> None:
         self.instance, self.rows, self.prices, self.parameters = instance, rows, prices, parameters
@@ -323,7 +323,7 @@ def _best_offset(values: FloatArray, gain: FloatArray) -> tuple[float, float, fl
     return least, sign, sign * 0.5 * float(values[cut] + values[cut + 1])
 
 
-def logistic_path(X: FloatArray, gain: FloatArray, parameters: NodeFitParameters = DEFAULTS) -> FloatArray:
+def logistic_path(X: FloatArray, gain: FloatArray, parameters: NodeFitParams = DEFAULTS) -> FloatArray:
     """Directions of weighted logistic regressions on whether rows gain on the right, one per ridge penalty."""
     importance, is_right = np.abs(gain), gain > 0
     A = np.column_stack([X, np.ones(len(X))])
@@ -336,7 +336,7 @@ def logistic_path(X: FloatArray, gain: FloatArray, parameters: NodeFitParameters
     return np.array(path)
 
 
-def forward_path(X: FloatArray, gain: FloatArray, most: int, parameters: NodeFitParameters = DEFAULTS) -> FloatArray:
+def forward_path(X: FloatArray, gain: FloatArray, most: int, parameters: NodeFitParams = DEFAULTS) -> FloatArray:
     """Directions of 1, 2, ... up to ``most`` features that separate rows by whether they gain on the right.
 
     Each has one feature more than the previous one: the feature in which the weighted logistic loss falls fastest. Then

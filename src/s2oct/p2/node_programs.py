@@ -25,7 +25,7 @@ _TINY = 1e-9
 
 
 @dataclass(frozen=True)
-class NodeProgramParameters:
+class NodeProgramParams:
     """Effort of the linear programs.
 
     Attributes
@@ -56,7 +56,7 @@ class NodeProgramParameters:
     most_sparse_entries: float = 4e6
 
 
-DEFAULTS = NodeProgramParameters()
+DEFAULTS = NodeProgramParams()
 
 
 def path_rows(topology: Topology, leaf: IntArray, b: int) -> tuple[IntArray, FloatArray]:
@@ -72,7 +72,7 @@ def cheapest_hyperplane(
     deadline: Deadline,
     *,
     may_pay: BoolArray | None = None,
-    parameters: NodeProgramParameters = DEFAULTS,
+    parameters: NodeProgramParams = DEFAULTS,
 ) -> tuple[FloatArray, float] | None:
     """The cheapest (omega, gamma) of a node; None if there is none, the time is over, or the program is too large.
 
@@ -90,7 +90,7 @@ def cheapest_hyperplane(
         The end of the time.
     may_pay : ndarray of shape (m,), optional
         Whether an unlabeled row may be nearer than 1, at a price; none may by default.
-    parameters : NodeProgramParameters
+    parameters : NodeProgramParams
         Effort of the linear programs.
     """
     (X_labeled, sign, prices), (X, values, side) = labeled, unlabeled
@@ -155,7 +155,7 @@ def polish(prepared: Prepared, tree: ObliqueTree, deadline: Deadline) -> Oblique
 
 
 def fewer_features(
-    prepared: Prepared, tree: ObliqueTree, deadline: Deadline, parameters: NodeProgramParameters = DEFAULTS
+    prepared: Prepared, tree: ObliqueTree, deadline: Deadline, parameters: NodeProgramParams = DEFAULTS
 ) -> ObliqueTree:
     """The tree with features dropped node by node, as long as no row changes sides and no node's errors increase."""
     assignment = Assignment.of(prepared.problem, tree)
@@ -190,7 +190,7 @@ class _SparseProgram:
         gamma: float,
         rows: IntArray,
         sign: FloatArray,
-        parameters: NodeProgramParameters,
+        parameters: NodeProgramParams,
     ) -> None:
         problem, s = prepared.problem, prepared.bounds.s
         self._X, self._p, self._n = problem.X_unlabeled, problem.n_features, len(rows)

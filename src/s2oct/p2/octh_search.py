@@ -36,7 +36,7 @@ _NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class OcthParameters:
+class OcthSearchParams:
     """Tuning of the search for OCT-H.
 
     Attributes
@@ -103,7 +103,7 @@ class OcthParameters:
     stretch_work: float = 2e6
 
 
-DEFAULTS = OcthParameters()
+DEFAULTS = OcthSearchParams()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class OcthSearch:
     topology: Topology
     spec: OcthSpec
     seed: int
-    parameters: OcthParameters = DEFAULTS
+    parameters: OcthSearchParams = DEFAULTS
 
     def first_trees(self, deadline: Deadline) -> Iterator[ObliqueTree]:
         """CART's trees in standard form, and after node fits. The first one has CART's errors if there are gaps."""

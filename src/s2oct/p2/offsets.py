@@ -23,7 +23,7 @@ _NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class OffsetParameters:
+class OffsetParams:
     """Effort of the knapsack.
 
     Attributes
@@ -41,7 +41,7 @@ class OffsetParameters:
     repeats: int = 5
 
 
-DEFAULTS = OffsetParameters()
+DEFAULTS = OffsetParams()
 
 
 class Offers(NamedTuple):
@@ -62,7 +62,7 @@ def combine_offsets(
     omega: FloatArray,
     gamma: FloatArray,
     deadline: Deadline,
-    parameters: OffsetParameters = DEFAULTS,
+    parameters: OffsetParams = DEFAULTS,
 ) -> Hyperplanes:
     """Hyperplanes with the best combination of last-level offsets; a node is reversed where that is cheaper.
 

@@ -35,7 +35,7 @@ _CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
-class RoundParameters:
+class RoundParams:
     """Tuning of the rounds.
 
     Attributes
@@ -107,10 +107,10 @@ class RoundParameters:
     nearby_share: float = 0.5
 
 
-DEFAULTS = RoundParameters()
+DEFAULTS = RoundParams()
 
 
-def descends(instance: Instance, number: int, *, descents_lead: bool, parameters: RoundParameters = DEFAULTS) -> bool:
+def descends(instance: Instance, number: int, *, descents_lead: bool, parameters: RoundParams = DEFAULTS) -> bool:
     """Whether it is the turn of descents; ``descents_lead`` if they found the best tree so far."""
     if not may_descend(instance) or (instance.n_rows < parameters.many_rows and number < parameters.early_rounds):
         return False
@@ -126,7 +126,7 @@ def run_round(
     best: ObliqueTree | None = None,
     *,
     by_descents: bool = False,
-    parameters: RoundParameters = DEFAULTS,
+    parameters: RoundParams = DEFAULTS,
 ) -> list[ObliqueTree]:
     """The trees that a round finds. With ``by_descents`` it is a turn of descents."""
     # 1. A step cannot be interrupted, so none starts that might overrun the limit.
@@ -151,7 +151,7 @@ def run_round(
     return run.found
 
 
-def round_length(instance: Instance, number: int, parameters: RoundParameters = DEFAULTS) -> int:
+def round_length(instance: Instance, number: int, parameters: RoundParams = DEFAULTS) -> int:
     """Visits of a round: mostly short rounds and sometimes long ones, all growing slowly.
 
     Rounds are longer for many rows, where short ones find nothing.
@@ -232,7 +232,7 @@ def anneal(
 
 
 def clear_offsets(
-    instance: Instance, start: Hyperplanes, seed: int, deadline: Deadline, parameters: RoundParameters = DEFAULTS
+    instance: Instance, start: Hyperplanes, seed: int, deadline: Deadline, parameters: RoundParams = DEFAULTS
 ) -> Hyperplanes:
     """Give every node in turn its best offset clear of all unlabeled rows; try random directions."""
     omega, gamma = start[0].copy(), start[1].copy()
@@ -259,7 +259,7 @@ class _Round:
     n_visits: int
     rng: np.random.Generator
     deadline: Deadline
-    parameters: RoundParameters
+    parameters: RoundParams
     best: ObliqueTree | None
     found: list[ObliqueTree] = field(default_factory=list)
     reached: bool = False
@@ -488,7 +488,7 @@ class _Round:
 
 
 def drawn_descent(
-    instance: Instance, number: int, rng: np.random.Generator, parameters: RoundParameters = DEFAULTS
+    instance: Instance, number: int, rng: np.random.Generator, parameters: RoundParams = DEFAULTS
 ) -> Descent:
     """A descent from a new start, on the grid more often if more features are on one."""
     return Descent(
@@ -499,12 +499,12 @@ def drawn_descent(
     )
 
 
-def n_descents(instance: Instance, number: int, n_visits: int, parameters: RoundParameters = DEFAULTS) -> int:
+def n_descents(instance: Instance, number: int, n_visits: int, parameters: RoundParams = DEFAULTS) -> int:
     """The number of descents that take about as long as a round of ``n_visits``; at least one."""
     work = DESCENT_DEFAULTS.n_stages * _n_steps(instance, number, parameters) * step_work(instance)
     return int(np.clip(parameters.round_work * n_visits * instance.n_rows / work, 1, parameters.most_descents))
 
 
-def _n_steps(instance: Instance, number: int, parameters: RoundParameters) -> int:
+def _n_steps(instance: Instance, number: int, parameters: RoundParams) -> int:
     """Steps of a stage: more in later turns."""
     return steps_within(instance, parameters.descent_steps * 2 ** min(number / 16, 3))
