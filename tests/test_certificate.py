@@ -17,6 +17,7 @@ from s2oct.trees.topology import Topology
 from s2oct.trees.tree import ObliqueTree
 from tests.messages import names
 from tests.preparing import cost_of, prepared_as_is
+from tests.solvers.watchers import violations
 
 TOLERANCE = 1e-5
 """Gurobi's default for integrality; 1e-5 times M = 4e5 is slack 4 in (BIGM1) and (BIGM2)."""
@@ -50,7 +51,7 @@ def false_optimum(position: float):
 def test_the_false_optimum_passes_for_one_within_the_solvers_tolerance(position):
     """Otherwise the tests below would show nothing."""
     _, milp, x = false_optimum(position)
-    assert milp.violations(x, tolerance=TOLERANCE) == {}
+    assert violations(milp, x, tolerance=TOLERANCE) == {}
     assert milp.c @ x == pytest.approx(0.0, abs=TOLERANCE)
 
 
@@ -185,7 +186,7 @@ def test_an_octh_tree_outside_the_model_is_not_called_feasible(unit_line, omega,
     tree = with_majority_classes(unit_line, ObliqueTree.of(topology, np.array([omega]).T, np.array(gamma)))
     spec = OcthSpec(min_leaf=1, mu=0.2)
     milp = build_octh(unit_line, topology, spec)
-    assert milp.violations(encode_octh(milp, unit_line, tree, spec)) != {}
+    assert violations(milp, encode_octh(milp, unit_line, tree, spec)) != {}
     assert not certify_octh(unit_line, tree, spec, record(0.0)).feasible
 
 

@@ -22,7 +22,7 @@ from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.trees.topology import Topology
 from tests.oracles import brute_force_octh
-from tests.solvers.test_optima import solve
+from tests.solvers.watchers import least_cost
 
 
 def labeled(X, labels) -> Problem:
@@ -92,5 +92,5 @@ def test_no_bound_exceeds_the_optimum_at_depth_2(seed):
     problem = labeled(rng.integers(0, 4, (n, 2)) / 3, rng.choice(["A", "B", "C"], n, p=[0.6, 0.3, 0.1]))
     spec = OcthSpec(int(rng.integers(1, 5)), mu=float(rng.choice([0.005, 0.34])))
     topology = Topology(2, problem.n_classes)
-    optimum = solve(load_solver("highs"), build_octh(problem, topology, spec)).primal_bound
+    optimum = least_cost(load_solver("highs"), build_octh(problem, topology, spec))
     assert counting_bound(problem, topology, spec).value <= optimum + 1e-6

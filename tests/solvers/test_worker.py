@@ -31,7 +31,7 @@ class Deaf:
         watcher.incumbent(np.array([2.0]))
         self.heard.append(watcher.should_stop())
         self.has_ended.set()
-        return SolveResult(Termination.OPTIMAL, np.array([2.0]), 0.7, 0.7)
+        return SolveResult(Termination.OPTIMAL, np.array([2.0]), 0.7)
 
 
 class Obedient:
@@ -42,7 +42,7 @@ class Obedient:
     def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
         while not watcher.should_stop():
             time.sleep(0.01)
-        return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 1.0, 0.0)
+        return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 0.0)
 
 
 class Interrupted:
@@ -51,7 +51,7 @@ class Interrupted:
     name = "interrupted"
 
     def solve(self, milp, *, limits, watcher, start=None) -> SolveResult:
-        return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 1.0, 0.0)
+        return SolveResult(Termination.INTERRUPTED, np.array([1.0]), 0.0)
 
 
 class Dying:

@@ -1,4 +1,4 @@
-"""Watchers of a solve that a test can read afterwards."""
+"""Solves in tests: watchers that a test can read afterwards, and checks of solutions."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ class Recorder(Watcher):
 def solve(backend: Solver, milp: Milp, *, seconds: float = 120.0, watcher=None, start=None) -> SolveResult:
     """Solve in this thread."""
     return backend.solve(milp, limits=Limits(seconds), watcher=watcher or Recorder(), start=start)
+
+
+def least_cost(backend: Solver, milp: Milp, **options) -> float:
+    """Solve in this thread, and return the cost of the solution."""
+    return float(milp.c @ solve(backend, milp, **options).x)
+
+
+def violations(milp: Milp, x: np.ndarray, tolerance: float = 1e-6) -> dict[str, float]:
+    """Largest violation of each violated equation, of the column bounds and of integrality, by name."""
+    activity = milp.A @ x
+    excess = np.maximum(milp.row_lower - activity, activity - milp.row_upper)
+    found = {name: float(excess[rows].max(initial=0.0)) for name, rows in milp.equations.items()}
+    found["bounds"] = float(np.maximum(milp.lower - x, x - milp.upper).max(initial=0.0))
+    integral = milp.integrality == 1
+    found["integrality"] = float(np.abs(x[integral] - np.round(x[integral])).max(initial=0.0))
+    return {name: excess for name, excess in found.items() if excess > tolerance}

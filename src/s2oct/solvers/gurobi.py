@@ -108,11 +108,9 @@ def _callback(variables: Any, watcher: Watcher, error: KeptError) -> Callable[[A
 def _result(model: Any, variables: Any) -> SolveResult:
     if model.Status not in _STATUS:
         raise SolverFailed(f"Gurobi ended with status {model.Status}.")
-    found = model.SolCount > 0
     return SolveResult(
         termination=_STATUS[model.Status],
-        x=np.array(variables.X, dtype=float) if found else None,
-        primal_bound=float(model.ObjVal) if found else float("inf"),
+        x=np.array(variables.X, dtype=float) if model.SolCount else None,
         dual_bound=float(model.ObjBound) if model.IsMIP else float(model.ObjVal),
     )
 

@@ -131,6 +131,5 @@ def _result(highs: Any) -> SolveResult:
     return SolveResult(
         termination=_STATUS[status],
         x=np.array(highs.getSolution().col_value, dtype=float) if found else None,
-        primal_bound=float(info.objective_function_value) if found else float("inf"),
         dual_bound=float(info.mip_dual_bound),
     )

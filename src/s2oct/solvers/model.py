@@ -84,16 +84,6 @@ class Milp:
         """Number of linear constraints."""
         return len(self.row_lower)
 
-    def violations(self, x: FloatArray, tolerance: float = 1e-6) -> dict[str, float]:
-        """Largest violation of each violated equation, of the column bounds and of integrality, by name."""
-        activity = self.A @ x
-        excess = np.maximum(self.row_lower - activity, activity - self.row_upper)
-        found = {name: float(excess[rows].max(initial=0.0)) for name, rows in self.equations.items()}
-        found["bounds"] = float(np.maximum(self.lower - x, x - self.upper).max(initial=0.0))
-        integral = self.integrality == 1
-        found["integrality"] = float(np.abs(x[integral] - np.round(x[integral])).max(initial=0.0))
-        return {name: excess for name, excess in found.items() if excess > tolerance}
-
 
 Costs = list[tuple[Block, float | FloatArray]]
 """Costs of the variables of blocks; they broadcast to the shape of the block."""

@@ -42,7 +42,6 @@ class SolveResult:
 
     termination: Termination
     x: FloatArray | None = field(repr=False)
-    primal_bound: float
     dual_bound: float
 
 

@@ -161,6 +161,5 @@ def _result(model: Any, variables: list[Any]) -> SolveResult:
     return SolveResult(
         termination=_STATUS[status],
         x=_values(model, model.getBestSol(), variables) if found else None,
-        primal_bound=float(model.getPrimalbound()) if found else float("inf"),
         dual_bound=float(model.getDualbound()),
     )

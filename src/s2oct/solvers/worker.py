@@ -138,7 +138,7 @@ class _Job(Watcher):
             raise outcome
         termination = Termination.INTERRUPTED if self.requested else Termination.TIME_LIMIT
         if self.abandoned or outcome is None:
-            return SolveResult(termination, self.incumbent_x, float("inf"), self.best_bound)
+            return SolveResult(termination, self.incumbent_x, self.best_bound)
         # A solver that was stopped at the deadline also reports an interrupt; here the two differ.
         if self._stop.is_set() and outcome.termination is Termination.INTERRUPTED:
             return replace(outcome, termination=termination)
