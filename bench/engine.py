@@ -41,7 +41,7 @@ from s2oct.problem.problem import Problem
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance, manifest
 from s2oct.study.designs import Draw
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 
 
 @dataclass

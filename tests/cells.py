@@ -14,8 +14,7 @@ from s2oct.p2.prepared import Prepared
 from s2oct.problem.labels import Labels
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Margin, Targets
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.oracles import paths, rows_off_by_loops, walk
 from tests.preparing import feasible_cost, prepared_as_is
 from tests.strategies import prices, quarters

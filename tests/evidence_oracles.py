@@ -13,7 +13,7 @@ from s2oct.evidence.exact import ExactSearch, Found, SearchParams
 from s2oct.problem.targets import Targets
 from s2oct.stopping import Deadline
 from s2oct.trees.features import MISSING_INDICATOR, ONEHOT, Feature
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 
 ENDLESS = Deadline(np.inf)
 

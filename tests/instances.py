@@ -9,7 +9,7 @@ import numpy as np
 
 from s2oct.p2.prepared import ModelSpec, Prepared
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.preparing import prepared_as_is
 
 A, B = "A", "B"

@@ -7,8 +7,7 @@ import numpy as np
 from s2oct.p2.costs import Assignment, Score, feasible_score, score
 from s2oct.p2.prepared import ModelSpec, Prepared, Scaling, compute_bounds
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 
 def prepared_as_is(

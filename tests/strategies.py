@@ -13,8 +13,7 @@ from s2oct.p2.costs import mended
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Targets
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import feasible_cost, prepared_as_is
 
 quarters = st.integers(-16, 16).map(lambda k: k / 4)

@@ -13,8 +13,7 @@ from s2oct.p2.prepared import Scaling
 from s2oct.p2.proof import ENDINGS, TIME_LIMIT, Bound, FitRecord, Moment, lower_bound
 from s2oct.problem.problem import Problem
 from s2oct.stopping import Clock
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.messages import names
 from tests.preparing import cost_of, prepared_as_is
 from tests.solvers.watchers import violations

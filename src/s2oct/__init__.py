@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from s2oct.guides import TopTotalClassifier as TopTotalClassifier
     from s2oct.problem.problem import Problem as Problem
     from s2oct.problem.totals import Estimate as Estimate
-    from s2oct.trees.topology import Topology as Topology
     from s2oct.trees.tree import ObliqueTree as ObliqueTree
+    from s2oct.trees.tree import Topology as Topology
 
 __getattr__, _lazy = import_on_use(__name__)
 __all__ = ["__version__", *_lazy]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2oct.errors import InvalidProblem
-from s2oct.trees.topology import MAX_DEPTH
+from s2oct.trees.tree import MAX_DEPTH
 from s2oct.wording import alternatives, brief
 
 MOST_JOBS = max(256, os.cpu_count() or 1)

@@ -13,8 +13,7 @@ from s2oct.p2.prepared import Prepared
 from s2oct.p2.rounds import Schedule, anneal, clear_offsets
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import prepared_as_is, score_of
 
 C = 0.7

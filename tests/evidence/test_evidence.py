@@ -20,8 +20,7 @@ from s2oct.evidence.evidence import (
 )
 from s2oct.problem.problem import Guide, Problem
 from s2oct.trees.features import ONEHOT, Feature
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.strategies import problems_with_trees
 
 weights = st.sampled_from([0.1, 1 / 3, 1.0, 10.0])

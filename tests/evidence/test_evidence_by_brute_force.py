@@ -14,7 +14,7 @@ from s2oct.evidence.evidence import Evidence
 from s2oct.problem.problem import Guide, Problem
 from s2oct.problem.targets import Targets
 from s2oct.trees.rounding import pruned
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.oracles import walk
 from tests.strategies import problems, trees
 

@@ -16,7 +16,7 @@ from s2oct.problem.problem import Guide, Problem
 from s2oct.problem.targets import Margin, Targets
 from s2oct.stopping import Deadline
 from s2oct.trees.rules import SplitRule
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.evidence_oracles import ENDLESS, Case, Column
 
 

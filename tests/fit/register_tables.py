@@ -15,8 +15,7 @@ from s2oct.problem.known import Known, read_known
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.encoding import plain_encoding
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 N_LABELED = 40
 

@@ -7,8 +7,7 @@ from s2oct.fit.context import Listeners
 from s2oct.fit.incumbent import Incumbent
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.stopping import Clock, now
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.messages import naming
 
 

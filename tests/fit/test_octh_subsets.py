@@ -12,7 +12,7 @@ from s2oct.p2.octh_milp import OcthSpec, baseline_errors, build_octh
 from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import Clock, Deadline
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.solvers.watchers import least_cost
 
 

@@ -9,8 +9,7 @@ from s2oct import S2OCTClassifier
 from s2oct.fit.incumbent import PARAMS, agreement, too_few_others
 from s2oct.problem.problem import Problem
 from s2oct.stopping import now
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.messages import names
 from tests.preparing import prepared_as_is
 

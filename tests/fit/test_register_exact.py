@@ -34,8 +34,7 @@ from s2oct.problem.batches import ArrayBatches
 from s2oct.problem.problem import Advice
 from s2oct.stopping import NO_DEADLINE, never, now
 from s2oct.trees.features import as_features
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.fit.register_tables import Reordered, Table, sample_of, table
 
 

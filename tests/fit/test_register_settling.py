@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from s2oct.fit.register_passes import LastSplit, last_splits, values_at
 from s2oct.problem.batches import ArrayBatches
 from s2oct.stopping import Deadline
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.fit.register_tables import Reordered, counts_by_hand, settle, table, tree_for
 
 

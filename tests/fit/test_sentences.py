@@ -11,8 +11,7 @@ from s2oct.fit.certificate import Certificate, certify
 from s2oct.p2.prepared import ModelSpec, prepare
 from s2oct.p2.proof import CONVERGED, EVIDENCE, INTERRUPTED, PROVED, TIME_LIMIT, Bound, FitRecord
 from s2oct.problem.problem import Guide, Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.messages import names
 from tests.preparing import merged, prepared_as_is
 

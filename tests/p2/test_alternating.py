@@ -11,8 +11,7 @@ from s2oct.p2.instance import Instance
 from s2oct.p2.node_fits import _best_offset, alternating_start, class_prices
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import prepared_as_is
 from tests.stopwatch import processor_seconds
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 
 from s2oct.p2.costs import Assignment, branch_errors, leaf_errors
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.oracles import paths, walk
 from tests.strategies import problems_with_trees
 

@@ -12,7 +12,7 @@ from s2oct.p2.instance import Instance, margin_violation, tree_cost, values_at_n
 from s2oct.p2.node_fits import alternating_start
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.preparing import prepared_as_is
 
 

@@ -10,8 +10,7 @@ from s2oct.p2.milp import build_lean, build_p2, decode_tree, encode_tree
 from s2oct.p2.octh_milp import OcthSpec, build_octh, decode_octh, encode_octh, with_majority_classes
 from s2oct.p2.proof import NOT_NEGATIVE, TIME_LIMIT, FitRecord
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import merged, prepared_as_is, score_of
 from tests.solvers.watchers import violations
 from tests.strategies import feasible_trees, problems_with_trees

@@ -5,8 +5,7 @@ from hypothesis import given
 from s2oct.p2.costs import Assignment, feasible_score, is_feasible, mended, score
 from s2oct.p2.milp import build_p2, encode_tree
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import cost_of, feasible_cost, prepared_as_is
 from tests.solvers.watchers import violations
 from tests.strategies import problems_with_trees

@@ -23,8 +23,7 @@ from s2oct.p2.rounds import Schedule, anneal, clear_offsets, run_round
 from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
 from s2oct.stopping import NO_DEADLINE, Clock
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import cost_of, prepared_as_is, score_of
 from tests.solvers.watchers import least_cost
 

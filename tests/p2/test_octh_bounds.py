@@ -20,7 +20,7 @@ from s2oct.p2.octh_milp import (
 )
 from s2oct.problem.problem import Problem
 from s2oct.solvers import load_solver
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.oracles import brute_force_octh
 from tests.solvers.watchers import least_cost
 

@@ -15,7 +15,7 @@ from s2oct.p2.octh_search import OcthSearch, cleared_gap, errors_of, widest_gap
 from s2oct.p2.proof import NOT_NEGATIVE, FitRecord
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.messages import naming
 
 

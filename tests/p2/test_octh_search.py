@@ -13,7 +13,7 @@ from s2oct.p2.octh_milp import OcthSpec, build_octh, encode_octh
 from s2oct.p2.octh_search import OcthSearch
 from s2oct.p2.proof import Bound, FitRecord
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.solvers.watchers import violations
 
 

@@ -6,8 +6,7 @@ import pytest
 from s2oct.p2.milp import build_p2, encode_tree
 from s2oct.problem.problem import Problem
 from s2oct.solvers.model import Milp
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import prepared_as_is
 from tests.solvers.watchers import violations
 

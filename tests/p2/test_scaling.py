@@ -6,8 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from s2oct.p2.prepared import LARGE, Scaling
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import score_of
 from tests.strategies import problems_with_trees
 

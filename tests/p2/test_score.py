@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.problem.problem import Guide, Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.oracles import naive_cost, walk
 from tests.preparing import score_of
 from tests.strategies import prices, problems_with_trees

@@ -22,8 +22,7 @@ from s2oct.p2.rounds import luby, run_round
 from s2oct.p2.starts import separating_start
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Clock, Deadline
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import cost_of, prepared_as_is, score_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from s2oct.p2.milp import build_p2, octh_size, p2_size
 from s2oct.p2.octh_milp import OcthSpec, build_octh
 from s2oct.problem.problem import Problem
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.preparing import prepared_as_is
 
 

@@ -22,8 +22,7 @@ from s2oct.p2.prepared import Prepared
 from s2oct.problem.problem import Guide, Problem
 from s2oct.problem.targets import Targets
 from s2oct.solvers.model import Milp
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.oracles import naive_cost, walk
 from tests.preparing import cost_of, feasible_cost, merged, prepared_as_is, score_of
 from tests.solvers.watchers import violations

@@ -6,7 +6,7 @@ from s2oct.p2.milp import build_lean, build_p2
 from s2oct.p2.octh_milp import OcthSpec, build_octh
 from s2oct.problem.problem import Problem
 from s2oct.solvers.model import column_names, row_names, write_mps
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.instances import TINY
 
 WITH_A_COST = ["contradictory_pair_at_depth_2", "corners_at_depth_1", "steepness_is_bounded"]

@@ -15,7 +15,7 @@ from s2oct.p2.proof import PROVED, Bound, FitRecord, lower_bound
 from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Targets
 from s2oct.solvers import SOLVERS, Termination, load_solver
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 from tests.conftest import backend_or_skip
 from tests.instances import AT_DEPTH_1, TINY
 from tests.oracles import brute_force_octh, brute_force_p2

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
-from s2oct.trees.topology import MAX_DEPTH, Topology
+from s2oct.trees.tree import MAX_DEPTH, Topology
 from tests.messages import naming
 from tests.oracles import paths
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from s2oct.errors import InvalidProblem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from tests.messages import naming
 from tests.oracles import paths, walk
 from tests.strategies import tables, trees

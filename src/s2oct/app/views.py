@@ -23,8 +23,7 @@ from s2oct.tables.columns import DOMAIN, FEATURE, ColumnUse, encode_row, read_la
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.partly_labeled import PartlyLabeledTable, domain_of_rows
 from s2oct.tables.source import Source, cell_text, row_by_id, row_by_number
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from s2oct.workflow.encoded_table import encode_read
 
 SHOWN_CELLS, MOST_DOMAINS, MOST_CLASSES, SHOWN_COLUMNS = 3, 500, 50, 2000

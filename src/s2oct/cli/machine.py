@@ -21,7 +21,7 @@ from s2oct.cli.options import ColumnOptions, DialectOptions, EstimatorOptions, t
 from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverUnavailable
 from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.tables.source import Source
-from s2oct.trees.topology import MAX_DEPTH
+from s2oct.trees.tree import MAX_DEPTH
 from s2oct.version import __version__
 from s2oct.wording import count, plural
 

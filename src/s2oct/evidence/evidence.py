@@ -20,8 +20,7 @@ from s2oct.problem.targets import NEARLY_MET, Targets
 from s2oct.trees.features import Feature
 from s2oct.trees.rounding import pruned
 from s2oct.trees.rules import n_terms
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 AUTO_GUIDE_WEIGHT = 0.5
 """Default weight of an unlabeled row about which the guide is certain, relative to a labeled row."""

@@ -13,8 +13,7 @@ from s2oct.p2.proof import Moment
 from s2oct.problem.problem import Advice, Guide, Problem
 from s2oct.solvers import Solver, load_solver
 from s2oct.stopping import Clock, Deadline, Stop, never, now
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 PREPARING, ASKING_GUIDE, SEARCHING, BREAKING_TIES, SOLVING, COMPARING = STAGES = (
     "preparing",

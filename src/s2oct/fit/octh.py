@@ -34,8 +34,7 @@ from s2oct.p2.prepared import Scaling, paper_depth
 from s2oct.p2.proof import CONVERGED, NOT_NEGATIVE, PROVED, Bound, FitRecord
 from s2oct.problem.problem import Problem
 from s2oct.stopping import Deadline, Stop, never
-from s2oct.trees.topology import MAX_DEPTH, Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import MAX_DEPTH, ObliqueTree, Topology
 
 # Lower bounds of OCT-H from small parts of the rows, each solved by HiGHS.
 

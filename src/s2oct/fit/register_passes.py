@@ -25,8 +25,7 @@ from s2oct.problem.problem import Guide, rows_mark
 from s2oct.problem.targets import NEARLY_MET, rows_beyond_bounds
 from s2oct.stopping import Deadline
 from s2oct.trees.rounding import shortest_between
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 GRAIN = 2.0**-20
 """Costs and sizes of rows are multiples of this, in rows: sums of fewer than 2 ** 33 rows are exact in any order."""

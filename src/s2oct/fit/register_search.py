@@ -26,8 +26,7 @@ from s2oct.problem.batches import Batch
 from s2oct.problem.targets import rows_beyond_bounds
 from s2oct.stopping import Deadline
 from s2oct.trees.rounding import shortest_between
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from s2oct.wording import plural
 
 NOTHING_MISSING = float(np.finfo(float).max)

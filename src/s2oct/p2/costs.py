@@ -10,8 +10,7 @@ import numpy as np
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.prepared import Bounds, Prepared
 from s2oct.problem.problem import Guide, Problem
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import Distances, ObliqueTree
+from s2oct.trees.tree import Distances, ObliqueTree, Topology
 
 MARGIN_TOLERANCE = 1e-6
 """An unlabeled row counts as being at distance 1 from a hyperplane down to 1 - 1e-6."""

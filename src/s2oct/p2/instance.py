@@ -13,8 +13,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.costs import leaf_errors, sum_of_errors
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.targets import Targets
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 Hyperplanes = tuple[FloatArray, FloatArray]
 """Normals omega (n_branches, p) and offsets gamma (n_branches,) of a tree."""

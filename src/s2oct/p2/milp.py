@@ -16,8 +16,7 @@ from s2oct.p2.costs import Assignment, branch_errors
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.problem import Problem
 from s2oct.solvers.model import Block, Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 Variables = dict[str, Block]
 """The variables of a model by name, see `add_variables`."""

@@ -14,8 +14,7 @@ from s2oct.p2.costs import Assignment
 from s2oct.p2.prepared import Prepared
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import Deadline
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 SAFE, CLEAR = 1 + 1e-8, 1 - 1e-9
 """Distance required of the unlabeled rows, slightly more than 1 because of the program's own tolerance; and the

@@ -17,8 +17,7 @@ from s2oct.p2.milp import Variables
 from s2oct.p2.proof import Bound
 from s2oct.problem.problem import Problem, equal_rows
 from s2oct.solvers.model import Costs, Milp, ModelBuilder, Rows, Terms, linear_rows
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 
 @dataclass(frozen=True)

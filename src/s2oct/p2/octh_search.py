@@ -23,8 +23,7 @@ from s2oct.problem.problem import Problem
 from s2oct.problem.targets import Targets
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 WIDER = 1 + 1e-7
 """Gaps are slightly wider than mu, so that rounding does not undo them."""

@@ -17,8 +17,7 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.problem.problem import Guide, Problem, group_means
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 
 _BLOCK, _BOX = 2048, 256
 _QUICK_WORK = 5e7

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, IntArray, ObjectArray, object_array
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.trees.topology import MAX_DEPTH
+from s2oct.trees.tree import MAX_DEPTH
 from s2oct.wording import brief
 
 UNLABELED = -1

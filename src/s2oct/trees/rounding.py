@@ -16,8 +16,7 @@ from s2oct.arrays import BoolArray, FloatArray
 from s2oct.errors import InvalidProblem
 from s2oct.trees.features import Feature, as_features, as_level, refuse_repeated_names
 from s2oct.trees.rules import SplitRule, n_terms, plain_number, terms
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from s2oct.wording import listed, plural, printable
 
 INDENT = "    "

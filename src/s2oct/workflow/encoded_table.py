@@ -18,7 +18,7 @@ from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_l
 from s2oct.tables.source import Source
 from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
-from s2oct.trees.topology import Topology
+from s2oct.trees.tree import Topology
 
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Cell

@@ -20,8 +20,7 @@ from s2oct.problem.known import warn_caller
 from s2oct.problem.problem import DataSummary
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER, ONEHOT
-from s2oct.trees.topology import Topology
-from s2oct.trees.tree import ObliqueTree
+from s2oct.trees.tree import ObliqueTree, Topology
 from s2oct.version import __version__
 
 ESTIMATORS: dict[str, type[TreeEstimator]] = {"S2OCTClassifier": S2OCTClassifier, "OCTHClassifier": OCTHClassifier}
