@@ -1,7 +1,7 @@
 """The search for P2 in rounds: each leads from a start to trees, by annealing or by descents.
 
 A round is a pure function of the instance, a seed, its number and the best tree so far, so any order and any number of
-threads give the same trees. `_Round.follow_recipe` lists the kinds of rounds, their turns and the reasons.
+threads give the same trees. `RECIPES` and `DESCENTS` list the kinds of rounds, their turns and the reasons.
 """
 
 from __future__ import annotations
@@ -133,21 +133,18 @@ def run_round(
     deadline = deadline.sooner(instance.step_seconds)
     if deadline.passed:
         return []
-    # 2. The number decides everything that is not random: length, recipe, and whether to start from the best tree.
-    #    A good tree often has a better one near it, but new starts find other valleys. Descents start from the best
-    #    tree in two of the three turns that the leader has, because they change all hyperplanes at once.
+    # 2. The number decides everything that is not random: length and recipe.
     rng = np.random.default_rng([seed, number])
-    n_visits = round_length(instance, number, parameters)
-    from_best = number % 5 in (0, 2) if by_descents else number % 4 == 3
+    run = _Round(instance, number, round_length(instance, number, parameters), rng, deadline, parameters, best)
+    recipe = next(recipe for recipe in (DESCENTS if by_descents else RECIPES) if recipe.has_turn(run))
     # 3. With more than two classes, the classes of the leaves are drawn: moves do not change them.
     if instance.targets.n_classes > 2:
         known = None if best is None else best.leaf_classes
-        instance = instance.with_leaf_classes(
-            drawn_leaf_classes(instance, known, rng, keep=from_best, nearby_share=parameters.nearby_share)
+        run.instance = instance.with_leaf_classes(
+            drawn_leaf_classes(instance, known, rng, keep=recipe.from_best, nearby_share=parameters.nearby_share)
         )
     # 4. Follow the recipe, which ends early once a tree reaches the floor.
-    run = _Round(instance, number, n_visits, rng, deadline, parameters, best)
-    run.follow_recipe(by_descents=by_descents, from_best=from_best and best is not None)
+    recipe.follow(run)
     return run.found
 
 
@@ -252,7 +249,7 @@ def _random_word(seed: int) -> int:
 
 @dataclass(eq=False)
 class _Round:
-    """A round in progress. ``reached`` says whether the tree kept last is at the floor."""
+    """A round in progress. Each recipe is a method. ``reached`` says whether the tree kept last is at the floor."""
 
     instance: Instance
     number: int
@@ -264,44 +261,15 @@ class _Round:
     found: list[ObliqueTree] = field(default_factory=list)
     reached: bool = False
 
-    def follow_recipe(self, *, by_descents: bool, from_best: bool) -> None:
-        """Choose the recipe by the number of the round. Each ends early once a tree reaches the floor."""
-        number, gridded = self.number, self.instance.gridded
-        # One hyperplane can separate two classes if it may use all features.
-        may_separate = self.instance.most_features is None and self.instance.targets.n_classes == 2
-        # With many rows off the grid there is time for few rounds, and node fits give a good tree at once. Otherwise,
-        # quick rounds come first, and node fits are another kind of start.
-        fitted_turn = 1 if self.instance.n_rows >= self.parameters.many_rows and gridded < 1.0 else 5
-        if by_descents:
-            (self.descend_from_best if from_best else self.descend_anew)()
-        elif from_best:
-            self.around_best()
-        elif self.instance.is_guided and number % 2 == 0:
-            # A guide presumes a class for every row, and node fits use it directly.
-            self.by_alternation()
-        elif number % 8 == fitted_turn:
-            self.by_alternation()
-        elif may_separate and ((gridded == 1.0 and number % 2 == 1) or (0.5 <= gridded < 1.0 and number % 6 in (3, 5))):
-            # If one hyperplane separates the labels, half of the rounds on the grid start from it.
-            self.separated_on_grid()
-        elif gridded == 1.0:
-            # On the grid margins hold by construction, so no round has to create them.
-            self.on_grid()
-        elif 0.5 <= gridded < 1.0 and number % 3 in (0, 2):
-            # Features off the grid are unusable there, so some rounds leave it.
-            self.on_grid()
-        elif 0.0 < gridded < 0.5 and number % 4 == 2:
-            # With few features on the grid it is rarely enough.
-            self.on_grid()
-        elif number % 4 == 0:
-            # With many rows and continuous features, nothing else reaches a feasible tree as quickly.
-            self.by_peeling()
-        elif number % 4 == 1:
-            # Random splits of single features are diverse and cheap.
-            self.from_axis_splits()
-        else:
-            # Labels, totals and margins one after the other succeed where all at once end in a poor valley.
-            self.by_continuation()
+    @property
+    def may_separate(self) -> bool:
+        """Whether one hyperplane can separate the classes: it uses all features."""
+        return self.instance.most_features is None and self.instance.targets.n_classes == 2
+
+    @property
+    def is_early(self) -> bool:
+        """Whether rounds are few and off the grid, so that node fits come early."""
+        return self.instance.n_rows >= self.parameters.many_rows and self.instance.gridded < 1.0
 
     def around_best(self) -> None:
         """Anneal at a low temperature from the best tree."""
@@ -508,3 +476,97 @@ def n_descents(instance: Instance, number: int, n_visits: int, parameters: Round
 def _n_steps(instance: Instance, number: int, parameters: RoundParams) -> int:
     """Steps of a stage: more in later turns."""
     return steps_within(instance, parameters.descent_steps * 2 ** min(number / 16, 3))
+
+
+def _has_best(run: _Round) -> bool:
+    return run.best is not None
+
+
+def _always(_: _Round) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A kind of round: it has the turns ``turns`` of every ``period`` rounds, if it ``suits`` the problem.
+
+    With ``from_best``, it starts from the best tree so far.
+    """
+
+    follow: Callable[[_Round], None]
+    period: int
+    turns: tuple[int, ...]
+    suits: Callable[[_Round], bool]
+    why: str
+    from_best: bool = False
+
+    def has_turn(self, run: _Round) -> bool:
+        """Whether a round follows this recipe, unless an earlier one in the table has the turn."""
+        return run.number % self.period in self.turns and self.suits(run)
+
+
+RECIPES = (
+    Recipe(
+        _Round.around_best, 4, (3,), _has_best,
+        "A good tree often has a better one near it. Not more often, because new starts find other valleys.",
+        from_best=True,
+    ),
+    Recipe(
+        _Round.by_alternation, 2, (0,), lambda run: run.instance.is_guided,
+        "A guide presumes a class for every row, and node fits use it directly.",
+    ),
+    Recipe(
+        _Round.by_alternation, 8, (1,), lambda run: run.is_early,
+        "With many rows there is time for few rounds, and node fits give a good tree at once.",
+    ),
+    Recipe(
+        _Round.by_alternation, 8, (5,), lambda run: not run.is_early,
+        "Quick rounds come first; node fits are another kind of start.",
+    ),
+    Recipe(
+        _Round.separated_on_grid, 2, (1,), lambda run: run.instance.gridded == 1.0 and run.may_separate,
+        "If one hyperplane separates the labels, half of the rounds start from it.",
+    ),
+    Recipe(
+        _Round.separated_on_grid, 6, (3, 5), lambda run: 0.5 <= run.instance.gridded < 1.0 and run.may_separate,
+        "The same, for the odd ones of the rounds that stay on the grid.",
+    ),
+    Recipe(
+        _Round.on_grid, 1, (0,), lambda run: run.instance.gridded == 1.0,
+        "On the grid margins hold by construction, so no round has to create them.",
+    ),
+    Recipe(
+        _Round.on_grid, 3, (0, 2), lambda run: 0.5 <= run.instance.gridded < 1.0,
+        "Features off the grid are unusable there, so some rounds leave it.",
+    ),
+    Recipe(
+        _Round.on_grid, 4, (2,), lambda run: 0.0 < run.instance.gridded < 0.5,
+        "With few features on the grid it is rarely enough.",
+    ),
+    Recipe(
+        _Round.by_peeling, 4, (0,), _always,
+        "With many rows and continuous features, nothing else reaches a feasible tree as quickly.",
+    ),
+    Recipe(
+        _Round.from_axis_splits, 4, (1,), _always,
+        "Random splits of single features are diverse and cheap.",
+    ),
+    Recipe(
+        _Round.by_continuation, 1, (0,), _always,
+        "Labels, totals and margins one after the other succeed where all at once end in a poor valley.",
+    ),
+)  # fmt: skip
+"""The kinds of rounds of annealing. A round follows the first one that has the turn."""
+
+DESCENTS = (
+    Recipe(
+        _Round.descend_from_best, 5, (0, 2), _has_best,
+        "In two of the three turns that the leader has: a descent changes all hyperplanes of the best tree at once.",
+        from_best=True,
+    ),
+    Recipe(
+        _Round.descend_anew, 1, (0,), _always,
+        "New starts find other valleys.",
+    ),
+)  # fmt: skip
+"""The kinds of turns of descents, in the same form."""
