@@ -106,7 +106,8 @@ def test_a_killed_server_loses_nothing_and_the_fit_goes_on(server, folder, brows
         hands.wait("document.querySelector('#progress .complaint')")
         assert "connection" in hands.text("#progress .complaint")
     with serving(folder) as second, opened(browser, f"{second.base}#{session}") as hands:
-        hands.see("#stop")
+        # The button moves down when the best tree appears above it.
+        hands.wait("document.querySelector('#progress .rules')")
         hands.page.click("#stop")
         hands.wait("document.querySelector('#verdict')?.textContent.includes('stopped')")
         assert hands.text("#table-heading").endswith("noise.csv")
