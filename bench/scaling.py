@@ -26,8 +26,7 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.p2.instance import Instance
 from s2oct.p2.prepared import ModelSpec, prepare
-from s2oct.p2.rounds import Schedule, anneal
-from s2oct.p2.starts import axis_start
+from s2oct.p2.rounds import Schedule, anneal, axis_start
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE
 

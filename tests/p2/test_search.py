@@ -18,8 +18,7 @@ from s2oct.p2.costs import mended
 from s2oct.p2.instance import Instance, grid_quanta
 from s2oct.p2.node_programs import polish
 from s2oct.p2.proof import Bound
-from s2oct.p2.rounds import luby, run_round
-from s2oct.p2.starts import separating_start
+from s2oct.p2.rounds import luby, run_round, separating_start
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Clock, Deadline
 from s2oct.trees.tree import ObliqueTree, Topology

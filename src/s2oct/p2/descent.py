@@ -12,10 +12,18 @@ import numpy as np
 
 from s2oct._core import descend as take_steps
 from s2oct.arrays import FloatArray, IntArray
-from s2oct.p2.instance import Hyperplanes, Instance, ends, margin_violation, own_leaf_errors, tree_cost, values_at_nodes
+from s2oct.p2.instance import (
+    Hyperplanes,
+    Instance,
+    ends,
+    margin_violation,
+    own_leaf_errors,
+    to_grid,
+    tree_cost,
+    values_at_nodes,
+)
 from s2oct.p2.node_programs import CLEAR, cheapest_hyperplane, path_rows
 from s2oct.p2.offsets import combine_offsets
-from s2oct.p2.starts import to_grid
 from s2oct.stopping import Deadline
 
 

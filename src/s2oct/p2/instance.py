@@ -254,6 +254,23 @@ def _common_divisor(a: float, b: float, tolerance: float) -> float:
     return a
 
 
+def to_grid(instance: Instance, omega: FloatArray, gamma: float, *, lengthen: bool = True) -> tuple[FloatArray, float]:
+    """The nearest hyperplane with every row at an odd distance; lengthened first, so that rounding changes little."""
+    quanta = instance.quanta
+    largest = float(np.abs(omega).max())
+    if largest == 0.0:
+        return omega, 1.0 if gamma >= 0 else -1.0
+    length = instance.s / largest if lengthen else 1.0
+    on_grid = quanta > 0
+    steps = np.zeros_like(omega)
+    steps[on_grid] = np.round(np.abs(omega[on_grid]) * length / quanta[on_grid])
+    steps[on_grid] = np.minimum(steps[on_grid], np.floor(instance.s * (1 + 1e-9) / quanta[on_grid]))
+    rounded = np.sign(omega) * steps * quanta
+    value = float(rounded @ instance.XT[:, 0])
+    odd = 2 * np.round((value - gamma * length - 1) / 2) + 1
+    return rounded, value - odd
+
+
 def values_at_nodes(instance: Instance, omega: FloatArray, gamma: FloatArray) -> FloatArray:
     """omega_b . x - gamma_b of all rows at all nodes, shape (n_branches, n + m)."""
     H = omega @ instance.XT
