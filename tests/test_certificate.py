@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct.fit.certificate import Certificate, certify, certify_octh
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Incumbent
 from s2oct.p2.milp import build_p2, decode_tree, encode_tree
 from s2oct.p2.octh_milp import OcthSpec, build_octh, encode_octh, with_majority_classes
 from s2oct.p2.prepared import Scaling

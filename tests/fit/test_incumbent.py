@@ -3,8 +3,7 @@ import threading
 import numpy as np
 import pytest
 
-from s2oct.fit.context import Listeners
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Incumbent, Listeners
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.stopping import Clock, now
 from s2oct.trees.tree import ObliqueTree, Topology

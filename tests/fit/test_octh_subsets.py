@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct import OCTHClassifier
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Incumbent
 from s2oct.fit.octh import SMALL_PARTS, raise_bound_by_parts
 from s2oct.p2.octh_milp import OcthSpec, baseline_errors, build_octh
 from s2oct.problem.problem import Problem

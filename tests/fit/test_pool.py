@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct import S2OCTClassifier
-from s2oct.fit.incumbent import PARAMS, agreement, too_few_others
+from s2oct.fit.simplicity import POOL, agreement, too_few_others
 from s2oct.problem.problem import Problem
 from s2oct.stopping import now
 from s2oct.trees.tree import ObliqueTree, Topology
@@ -32,7 +32,7 @@ def test_a_fit_ends_soon_after_its_tree_is_proved_also_where_other_trees_are_rar
     began = now()
     clf = S2OCTClassifier(depth=1, guide=None, time_limit=12.0, random_state=0).fit(X, y, totals=totals)
     assert clf.certificate_.proved
-    assert now() - began <= clf.certificate_.seconds + PARAMS.longest_seconds + 1.0
+    assert now() - began <= clf.certificate_.seconds + POOL.longest_seconds + 1.0
 
 
 def test_a_fit_without_a_stability_or_from_few_trees_says_why(sixty):
@@ -57,19 +57,19 @@ def test_a_fit_with_a_stability_has_no_note(survey):
 @pytest.mark.parametrize(
     ("n_found", "weighed"),
     [
-        (PARAMS.enough, True),
+        (POOL.enough, True),
         (3, True),
         (0, False),
         (0, True),
     ],
 )
 def test_only_too_few_trees_are_said_to_be_too_few(n_found, weighed):
-    assert bool(too_few_others(n_found, "converged", weighed=weighed)) == (n_found < PARAMS.enough)
+    assert bool(too_few_others(n_found, "converged", weighed=weighed)) == (n_found < POOL.enough)
 
 
 def test_few_other_trees_are_counted_in_the_note():
     note = too_few_others(1, "converged", weighed=True)
-    assert names(note, "stability", 1, PARAMS.enough)
+    assert names(note, "stability", 1, POOL.enough)
 
 
 def test_one_other_tree_shows_which_rows_are_open():

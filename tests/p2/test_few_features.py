@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Incumbent
 from s2oct.fit.portfolio import Exploration
 from s2oct.fit.training import offer_constant_trees, price_tree
 from s2oct.p2.instance import Instance, lengthen

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Incumbent
 from s2oct.fit.portfolio import Exploration
 from s2oct.fit.training import price_tree
 from s2oct.p2.costs import mended

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Incumbent
 from s2oct.fit.portfolio import Exploration
 from s2oct.fit.training import price_tree
 from s2oct.p2.instance import Instance

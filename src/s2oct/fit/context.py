@@ -1,7 +1,8 @@
-"""The budget of a fit, its listeners, its guide, and the context that all its parts share."""
+"""What all parts of one fit share: its budget, listeners and guide, their context, and the incumbent."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -9,7 +10,7 @@ from typing import Protocol
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, Evidence, EvidenceSpec
 from s2oct.evidence.exact import SearchParams
 from s2oct.p2.prepared import Prepared
-from s2oct.p2.proof import Moment
+from s2oct.p2.proof import CONVERGED, DECIDED_TOLERANCE, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT, Bound, Moment
 from s2oct.problem.problem import Advice, Guide, Problem
 from s2oct.solvers import Solver, load_solver
 from s2oct.stopping import Clock, Deadline, Stop, never, now
@@ -224,3 +225,99 @@ def advice_in_time(guidance: Guidance, context: FitContext) -> Advice | None:
             "chosen without it."
         )
     return advice
+
+
+WORTH_NOTING = 1e-9
+"""A bound must rise by this much to count: solvers report rounding errors as progress."""
+
+Assess = Callable[[ObliqueTree], tuple[ObliqueTree, float] | None]
+"""Evaluates a tree from scratch: returns the tree as it will be kept and its cost, or None if it is not feasible."""
+
+
+class Incumbent:
+    """Best tree and lower bound so far, with the clock of the fit. Safe to use from several threads.
+
+    Parameters
+    ----------
+    clock : Clock
+        The time of the fit.
+    assess : callable
+        Evaluates every tree that is offered.
+    opening : Bound
+        The initial lower bound.
+    listener : Listener, optional
+        Receives every improvement.
+    """
+
+    def __init__(
+        self, clock: Clock, assess: Assess, opening: Bound = NOT_NEGATIVE, listener: Listener | None = None
+    ) -> None:
+        self.clock = clock
+        self.bound = self._opening = opening
+        self.best: ObliqueTree | None = None
+        self.best_cost = float("inf")
+        self.history: list[Moment] = []
+        self._assess = assess
+        self._listener = Listeners.of(listener)
+        self._refuted: set[str] = set()
+        self._lock = threading.Lock()
+
+    def offer(self, tree: ObliqueTree) -> bool:
+        """Evaluate a tree, and keep it if it is feasible and cheaper than the best; return whether it was kept."""
+        found = self._assess(tree)
+        if found is None:
+            return False
+        kept, cost = found
+        with self._lock:
+            if cost >= self.best_cost:
+                return False
+            if cost < self.bound.value - DECIDED_TOLERANCE:
+                # An evaluated tree refutes the bound, so its source is no longer trusted. The bound changes before the
+                # cost: other threads read both without the lock, and must not mistake them for a proof.
+                self._refuted.add(self.bound.source)
+                self.bound = self._opening
+            self.best, self.best_cost = kept, cost
+            self._note()
+            if self._listener.wants_trees:
+                self._listener.found(kept)
+            return True
+
+    def raise_bound(self, value: float, source: str) -> None:
+        """Report a lower bound. A bound above the cost of an evaluated tree is wrong, and is ignored."""
+        with self._lock:
+            if source in self._refuted:
+                return
+            if self.bound.value + WORTH_NOTING < value <= self.best_cost + DECIDED_TOLERANCE:
+                self.bound = Bound(min(value, self.best_cost), source)
+                self._note()
+
+    @property
+    def winner(self) -> ObliqueTree:
+        """The best tree. It exists once a constant tree has been offered, which is always feasible."""
+        if self.best is None:
+            raise RuntimeError("No feasible tree was offered.")
+        return self.best
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the best tree is proved optimal."""
+        return self.best_cost <= self.bound.value + DECIDED_TOLERANCE
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing more to do: decided, out of time, or asked to stop."""
+        return self.is_decided or self.clock.is_over
+
+    @property
+    def ending(self) -> str:
+        """The reason for the end of the fit, if it ended now."""
+        if self.is_decided:
+            return PROVED
+        if self.clock.stopped():
+            return INTERRUPTED
+        return TIME_LIMIT if self.clock.has_cut else CONVERGED
+
+    def _note(self) -> None:
+        moment = Moment(self.clock.elapsed, self.best_cost, self.bound.value)
+        self.history.append(moment)
+        self._listener.progress(moment)

@@ -10,8 +10,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import SolverFailed
 from s2oct.fit.certificate import OCTHCertificate, certify_octh
-from s2oct.fit.context import Budget, Listener, open_context, with_reserve
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import Budget, Incumbent, Listener, open_context, with_reserve
 from s2oct.fit.portfolio import PARAMS as PORTFOLIO
 from s2oct.fit.portfolio import Formulation, bound_small, search_and_solve
 from s2oct.p2.milp import octh_size

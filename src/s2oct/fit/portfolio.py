@@ -9,8 +9,7 @@ from joblib import Parallel, delayed
 
 from s2oct.arrays import FloatArray
 from s2oct.errors import SolverFailed, SolverLicenceError
-from s2oct.fit.context import SEARCHING, SOLVING, FitContext
-from s2oct.fit.incumbent import Incumbent
+from s2oct.fit.context import SEARCHING, SOLVING, FitContext, Incumbent
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import ENTRIES_PER_SECOND, ModelSize
 from s2oct.p2.rounds import descends, run_round

@@ -1,23 +1,28 @@
-"""The simplicity path: trees from the simplest to the richest, and their agreement with labels, guide and totals."""
+"""Other trees than the fitted one: the simplicity path, from the simplest to the richest, and trees that cost no more."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
 
 import numpy as np
 
+from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import Evidence, EvidenceCost
 from s2oct.evidence.exact import ExactSearch, Found
-from s2oct.fit.incumbent import PARAMS as POOL
-from s2oct.p2.prepared import Columns, widened_tree
+from s2oct.fit.context import COMPARING, FitContext
+from s2oct.p2.costs import Assignment, feasible_score, mended, score
+from s2oct.p2.instance import Instance
+from s2oct.p2.prepared import Columns, Prepared, widened_tree
+from s2oct.p2.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT
+from s2oct.p2.rounds import descends, run_round
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.rounding import pruned
+from s2oct.trees.rounding import as_rules, pruned
 from s2oct.trees.tree import ObliqueTree
-from s2oct.wording import percentage
+from s2oct.wording import percentage, plural
 
 
 @dataclass(frozen=True)
@@ -281,3 +286,103 @@ class _Tree:
     against: float
     price: float | None
     bound: float
+
+
+@dataclass(frozen=True)
+class PoolParams:
+    """Effort of the search for other trees that cost no more. The user is waiting for the tree, which is final.
+
+    Attributes
+    ----------
+    most, enough : int
+        Maximum number of trees, and minimum number for a meaningful stability.
+    most_rounds, fruitless_rounds : int
+        Maximum number of rounds, and of fruitless rounds in a row.
+    least_seconds, least_seconds_guided : float
+        Seconds without and with a guide, whose P2 is harder to search; if the fit took longer, the seconds of the fit.
+    longest_seconds : float
+        Maximum seconds.
+    """
+
+    most: int = 20
+    enough: int = 5
+    most_rounds: int = 100
+    fruitless_rounds: int = 10
+    least_seconds: float = 0.05
+    least_seconds_guided: float = 2.0
+    longest_seconds: float = 5.0
+
+
+POOL = PoolParams()
+
+
+def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> list[ObliqueTree]:
+    """Find trees that cost no more than this one in P2, each from its own start and without the guide."""
+    clock, seed = context.clock, context.budget.seed + 1
+    if clock.is_over:
+        return []
+    context.listener.stage(COMPARING)
+    cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE
+    instance = Instance.of(prepared.without_guide(), cost)
+    least = POOL.least_seconds if prepared.problem.guide is None else POOL.least_seconds_guided
+    until = clock.deadline(min(max(clock.elapsed, least), POOL.longest_seconds))
+    found: list[ObliqueTree] = []
+    last = -1
+    for number in range(POOL.most_rounds):
+        if len(found) >= POOL.most or number - last > POOL.fruitless_rounds or until.passed:
+            break
+        by_descents = descends(instance, number, descents_lead=False)
+        for candidate in reversed(run_round(instance, seed, number, until, by_descents=by_descents)):
+            assignment = mended(prepared, candidate)
+            worth = feasible_score(prepared, assignment)
+            if worth is not None and worth.objective <= cost:
+                found.append(assignment.tree)
+                last = number
+                break
+    return found
+
+
+def distinct(trees: Iterable[ObliqueTree], rows: FloatArray, fitted: ObliqueTree) -> tuple[ObliqueTree, ...]:
+    """The trees whose predictions differ from those of the fitted tree and of all trees before them, as rules."""
+    seen: list[IntArray] = [fitted.predict(rows)]
+    kept = []
+    for tree in trees:
+        classes = tree.predict(rows)
+        if not any(np.array_equal(classes, known) for known in seen):
+            seen.append(classes)
+            kept.append(as_rules(tree, rows))
+    return tuple(kept)
+
+
+def all_starts_agree(ended: str, *, weighed: bool) -> bool:
+    """Whether finding no other tree means that there is none: the search of the evidence model ran to its end."""
+    return weighed and ended not in (INTERRUPTED, TIME_LIMIT)
+
+
+def too_few_others(n_found: int, ended: str, *, weighed: bool) -> str:
+    """Explain why the stability is uncertain or unknown; empty if enough other trees were found."""
+    if n_found >= POOL.enough:
+        return ""
+    which = "as good" if weighed else "of no higher cost"
+    if not n_found and ended == INTERRUPTED:
+        return "The stability of rows is not known: the fit was interrupted before it looked for other trees."
+    if not n_found and all_starts_agree(ended, weighed=weighed):
+        return (
+            "The search led to no other tree as good from any of its starts: every row counts as stable, though trees "
+            "that were not found may differ."
+        )
+    if not n_found:
+        return f"The stability of rows is not known: the fit found no other tree {which}."
+    return (
+        f"The stability of rows comes from {plural(n_found, 'other tree')} {which}, and at least {POOL.enough} are "
+        "wanted: trees that were not found may differ on further rows."
+    )
+
+
+def agreement(prepared: Prepared, tree: ObliqueTree, others: list[ObliqueTree]) -> FloatArray:
+    """Share of other trees that agree with a tree in the user's units, per unlabeled row; NaN without other trees."""
+    rows = prepared.given.X_unlabeled
+    if not others:
+        return np.full(len(rows), np.nan)
+    chosen = tree.predict(rows)
+    return np.asarray(np.mean([prepared.scaling.to_user(other).predict(rows) == chosen for other in others], axis=0))

@@ -23,15 +23,15 @@ from s2oct.fit.context import (
     Budget,
     FitContext,
     Guidance,
+    Incumbent,
     Listener,
     advice_in_time,
     open_context,
     with_reserve,
 )
 from s2oct.fit.context import PARAMS as TIME
-from s2oct.fit.incumbent import Incumbent, agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.fit.portfolio import Exploration, Formulation, run_solver, search_and_solve
-from s2oct.fit.simplicity import EvidenceFit
+from s2oct.fit.simplicity import EvidenceFit, agreement, all_starts_agree, distinct, equally_good, too_few_others
 from s2oct.p2.costs import feasible_score, lengthened, mended
 from s2oct.p2.instance import Instance
 from s2oct.p2.milp import build_lean, build_p2, decode_tree, encode_tree, p2_size
