@@ -48,7 +48,7 @@ from sklearn.tree import DecisionTreeClassifier
 from s2oct import PriorCorrectedClassifier
 from s2oct.estimators.fitted import tree_size
 from s2oct.guides.rivals import strong
-from s2oct.trees.rounding import TreeSize
+from s2oct.trees.rules import TreeSize
 
 try:
     from pycontree import ConTree

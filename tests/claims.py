@@ -13,7 +13,7 @@ from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.evidence.evidence import EvidenceSpec
 from s2oct.problem.targets import Margin, Targets
-from s2oct.trees.rounding import pruned
+from s2oct.trees.rules import pruned
 from tests.evidence_oracles import Case as Trees
 from tests.evidence_oracles import Column
 from tests.random_problems import Case, least_p2

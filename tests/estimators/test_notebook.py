@@ -16,8 +16,7 @@ from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.export import load, save
 from s2oct.looks import class_colour
 from s2oct.tables.encoding import plain_encoding
-from s2oct.trees.rounding import pruned, rule_lines
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import SplitRule, pruned, rule_lines
 from tests.legibility import illegible
 from tests.stopwatch import processor_seconds
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from s2oct import ObliqueTree, PriorCorrectedClassifier, Topology, TopTotalClassifier
 from s2oct.estimators.fitted import tree_size
 from s2oct.trees.features import as_features
-from s2oct.trees.rounding import TreeSize
+from s2oct.trees.rules import TreeSize
 
 
 def tree_of(omega, gamma):

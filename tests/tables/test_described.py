@@ -12,7 +12,7 @@ from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.trees.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL, FeatureColumn
-from s2oct.trees.rounding import rule_lines
+from s2oct.trees.rules import rule_lines
 from tests.output.exports.rule_readers import follow_words
 
 SCHOOL = ["primary", "secondary", "tertiary"]

@@ -9,7 +9,7 @@ import pytest
 
 from s2oct import ObliqueTree, Topology
 from s2oct.trees.explanation import explain_row
-from s2oct.trees.rounding import conditions, few_digits, pruned, rule_text
+from s2oct.trees.rules import conditions, few_digits, pruned, rule_text
 
 NAMES = ["age", "income", "size", "rent"]
 

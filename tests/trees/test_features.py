@@ -14,8 +14,7 @@ from s2oct.export import tree_to_dot
 from s2oct.tables.encoding import Column
 from s2oct.trees.explanation import explain_row
 from s2oct.trees.features import BOOLEAN, MISSING_INDICATOR, ONEHOT, ORDINAL, Feature, renamed
-from s2oct.trees.rounding import TreeSize, pruned, remarks, rule_lines, rule_text
-from s2oct.trees.rules import n_terms
+from s2oct.trees.rules import TreeSize, n_terms, pruned, remarks, rule_lines, rule_text
 from tests.output.exports.rule_readers import follow_words, holds_in_words
 
 SCHOOL = ("primary", "secondary", "tertiary")

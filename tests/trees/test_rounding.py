@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from s2oct import ObliqueTree, Topology
-from s2oct.trees.rounding import as_rules, shortest_between
+from s2oct.trees.rules import as_rules, shortest_between
 from tests.stopwatch import processor_seconds
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

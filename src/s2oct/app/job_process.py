@@ -42,7 +42,7 @@ from s2oct.stopping import Stop
 from s2oct.tables.partly_labeled import domain_of_rows, margin_name
 from s2oct.tables.target import write_table
 from s2oct.trees.features import columns_of
-from s2oct.trees.rounding import Leaf, Split, as_rules, pruned, rule_lines, rule_text
+from s2oct.trees.rules import Leaf, Split, as_rules, pruned, rule_lines, rule_text
 from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.comparison import compare_encoded
 from s2oct.workflow.encoded_table import EncodedTable, encode_table

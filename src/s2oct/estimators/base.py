@@ -31,8 +31,7 @@ from s2oct.tables.encoding import Encoding
 from s2oct.tables.features import read_rows
 from s2oct.trees.explanation import Explanation, explain_row
 from s2oct.trees.features import Feature
-from s2oct.trees.rounding import Leaf, Split, pruned, rule_lines
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, Split, SplitRule, pruned, rule_lines
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 

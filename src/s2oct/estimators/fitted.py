@@ -23,7 +23,7 @@ from s2oct.problem.targets import Targets
 from s2oct.problem.totals import Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
 from s2oct.tables.features import read_rows
 from s2oct.trees.features import Feature, columns_of, renamed
-from s2oct.trees.rounding import TreeSize
+from s2oct.trees.rules import TreeSize
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import amount
 

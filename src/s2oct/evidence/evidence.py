@@ -18,8 +18,7 @@ from s2oct.p2.proof import total_bound
 from s2oct.problem.problem import Problem, equal_rows, group_sums
 from s2oct.problem.targets import NEARLY_MET, Targets
 from s2oct.trees.features import Feature
-from s2oct.trees.rounding import pruned
-from s2oct.trees.rules import n_terms
+from s2oct.trees.rules import n_terms, pruned
 from s2oct.trees.tree import ObliqueTree, Topology
 
 AUTO_GUIDE_WEIGHT = 0.5

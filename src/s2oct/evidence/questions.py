@@ -21,7 +21,7 @@ from s2oct._core import rank_values
 from s2oct._core import values as sums_of
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.trees.features import Feature
-from s2oct.trees.rounding import shortest_between
+from s2oct.trees.rules import shortest_between
 
 FEW_LEVELS = 5
 """Up to this number of levels, questions cover all sets of levels. More levels are ordered by their evidence."""

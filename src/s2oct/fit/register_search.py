@@ -25,7 +25,7 @@ from s2oct.p2.prepared import Columns
 from s2oct.problem.batches import Batch
 from s2oct.problem.targets import rows_beyond_bounds
 from s2oct.stopping import Deadline
-from s2oct.trees.rounding import shortest_between
+from s2oct.trees.rules import shortest_between
 from s2oct.trees.tree import ObliqueTree, Topology
 from s2oct.wording import plural
 

@@ -27,7 +27,7 @@ from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LI
 from s2oct.problem.batches import Batch, rows_of_batch
 from s2oct.problem.problem import DataSummary, Guide, Problem, register_hash, whole_if_whole
 from s2oct.stopping import Deadline, Stop, now
-from s2oct.trees.rounding import TreeSize
+from s2oct.trees.rules import TreeSize
 from s2oct.wording import duration
 
 BY_SAMPLE = "A sample of the rows chose the tree, and nothing is proved about all rows: "

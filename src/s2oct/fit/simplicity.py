@@ -20,7 +20,7 @@ from s2oct.p2.prepared import Columns, Prepared, widened_tree
 from s2oct.p2.proof import DECIDED_TOLERANCE, INTERRUPTED, TIME_LIMIT
 from s2oct.p2.rounds import descends, run_round
 from s2oct.stopping import NO_DEADLINE, Deadline
-from s2oct.trees.rounding import as_rules, pruned
+from s2oct.trees.rules import as_rules, pruned
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import percentage, plural
 

@@ -64,7 +64,7 @@ from s2oct.p2.rounds import round_work, run_round
 from s2oct.problem.problem import Advice, Problem
 from s2oct.solvers.model import Milp
 from s2oct.stopping import Clock, Deadline, Stop, never
-from s2oct.trees.rounding import as_rules
+from s2oct.trees.rules import as_rules
 from s2oct.trees.tree import ObliqueTree
 
 

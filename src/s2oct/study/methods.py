@@ -28,7 +28,7 @@ from s2oct.guides import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.guides.rivals import N_TREES, strong
 from s2oct.p2.prepared import ModelSpec, Scaling, paper_depth
 from s2oct.study.designs import Draw
-from s2oct.trees.rounding import TreeSize
+from s2oct.trees.rules import TreeSize
 
 N_ROUNDS = 150
 """Number of boosting rounds."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from s2oct.arrays import FloatArray
 from s2oct.trees.features import BOOLEAN, ONEHOT, ORDINAL, Feature, FeatureColumn, as_level
-from s2oct.trees.rounding import Split, few_digits, pruned
-from s2oct.trees.rules import MISSING_ONLY, ORDERED, SUM, THRESHOLD, SplitRule, plain_number
+from s2oct.trees.rules import MISSING_ONLY, ORDERED, SUM, THRESHOLD, Split, SplitRule, few_digits, plain_number, pruned
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import alternatives, printable
 

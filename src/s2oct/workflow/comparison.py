@@ -28,7 +28,7 @@ from s2oct.p2.proof import INTERRUPTED
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED, Labels
 from s2oct.tables.encoding import Features
-from s2oct.trees.rounding import TreeSize
+from s2oct.trees.rules import TreeSize
 from s2oct.workflow.encoded_table import EncodedTable
 
 Announce = Callable[[str], None]

@@ -18,7 +18,7 @@ from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.trees.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL
-from s2oct.trees.rounding import features_used, pruned
+from s2oct.trees.rules import features_used, pruned
 
 N_ROWS = 12
 NAMES = (

@@ -21,7 +21,7 @@ from s2oct.output.exports.sql import sql_number
 from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Column, Encoding, Unseen
-from s2oct.trees.rounding import rule_text
+from s2oct.trees.rules import rule_text
 from tests.messages import naming
 from tests.output.exports.readers import READERS, TRANSLATED, by_duckdb, by_sqlite
 

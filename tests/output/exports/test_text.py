@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_python, tree_to_sql, tree_to_text
-from s2oct.trees.rounding import as_rules, rule_text
+from s2oct.trees.rules import as_rules, rule_text
 from tests.messages import naming
 from tests.output.exports.rule_readers import read_back
 

@@ -19,8 +19,7 @@ from s2oct.export import TreeDisplay, plot_tree
 from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE, text_on
 from s2oct.output.plots.style import fit_text, text_width, wrap_text
 from s2oct.problem.labels import read_labels
-from s2oct.trees.rounding import Leaf, conditions, pruned
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, SplitRule, conditions, pruned
 from tests.messages import naming
 
 pytestmark = pytest.mark.usefixtures("_quiet_pictures")

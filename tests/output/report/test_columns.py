@@ -16,7 +16,7 @@ from s2oct.export import report_html, tree_to_dot
 from s2oct.output.report.trees import describe_contradictions, describe_leaves
 from s2oct.output.report.wording import with_clean_names
 from s2oct.trees.features import ONEHOT, Feature
-from s2oct.trees.rounding import conditions, pruned, rule_text
+from s2oct.trees.rules import conditions, pruned, rule_text
 
 NORTH = "<b>north</b>"
 

@@ -26,7 +26,7 @@ from s2oct.fit.certificate import about_fit
 from s2oct.output.report.claims import describe_certificate, give_verdict
 from s2oct.output.report.sample import chance_difference
 from s2oct.output.report.wording import clean, measure, percent, signed
-from s2oct.trees.rounding import conditions, pruned, rule_text
+from s2oct.trees.rules import conditions, pruned, rule_text
 from s2oct.wording import amount
 from tests.fitted import Fit
 from tests.legibility import illegible

@@ -15,8 +15,7 @@ from s2oct.output.exports.rules import (
 from s2oct.tables.dialect import MISSING
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER
-from s2oct.trees.rounding import Leaf, Split, pruned
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, Split, SplitRule, pruned
 from s2oct.trees.tree import ObliqueTree
 
 _HEAD = '''\

@@ -9,8 +9,7 @@ from typing import Any
 from s2oct.errors import InvalidProblem
 from s2oct.tables.encoding import Column, Encoding, plain_encoding
 from s2oct.trees.features import NUMBER
-from s2oct.trees.rounding import Leaf, Split, check_names, features_used
-from s2oct.trees.rules import ORDERED, SUM, THRESHOLD, Pairs, SplitRule
+from s2oct.trees.rules import ORDERED, SUM, THRESHOLD, Leaf, Pairs, Split, SplitRule, check_names, features_used
 from s2oct.trees.tree import ObliqueTree
 
 

@@ -14,8 +14,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.output.exports.rules import cell_test, checked_encoding, columns_used, compared, written_sum
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER
-from s2oct.trees.rounding import Leaf, Split, pruned
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, Split, SplitRule, pruned
 from s2oct.trees.tree import ObliqueTree
 
 INDENT = "    "

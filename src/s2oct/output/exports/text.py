@@ -10,8 +10,7 @@ import numpy as np
 from s2oct.arrays import FloatArray
 from s2oct.looks import IF_SO, OTHERWISE
 from s2oct.trees.features import Feature
-from s2oct.trees.rounding import Leaf, Split, check_names, pruned, rule_lines
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, Split, SplitRule, check_names, pruned, rule_lines
 from s2oct.trees.tree import ObliqueTree
 
 

@@ -24,7 +24,7 @@ from s2oct.output.plots.style import (
     plain_ticks,
     text_width,
 )
-from s2oct.trees.rounding import Leaf, Split, pruned
+from s2oct.trees.rules import Leaf, Split, pruned
 from s2oct.trees.tree import ObliqueTree
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from s2oct.output.plots.style import (
     wrap_text,
 )
 from s2oct.trees.features import Feature
-from s2oct.trees.rounding import Leaf, Split, few_digits, pruned, remarks
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, Split, SplitRule, few_digits, pruned, remarks
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import plural
 

@@ -22,8 +22,7 @@ from s2oct.output.exports.text import tree_to_text
 from s2oct.output.plots.tree import leaf_label
 from s2oct.output.report.wording import clean, measure, percent
 from s2oct.trees.features import NUMBER, FeatureColumn, columns_of
-from s2oct.trees.rounding import Leaf, Split, conditions, pruned, rule_lines, rule_text
-from s2oct.trees.rules import SplitRule
+from s2oct.trees.rules import Leaf, Split, SplitRule, conditions, pruned, rule_lines, rule_text
 from s2oct.wording import amount, count, listed, percentage, plural
 
 NOTEWORTHY = 0.3
