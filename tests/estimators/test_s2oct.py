@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from s2oct import Certificate, LabeledKFold, ObliqueTree, S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.errors import EstimatedTotalsWarning, S2OCTWarning
-from s2oct.estimators.margins import probabilities_of, slope_for
+from s2oct.estimators.s2oct import probabilities_of, slope_for
 from s2oct.evidence.evidence import (
     AUTO_GUIDE_WEIGHT,
     AUTO_MOST,
