@@ -13,7 +13,7 @@ from s2oct.p2.costs import mended
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.labels import Labels
 from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 from s2oct.trees.tree import ObliqueTree, Topology
 from tests.oracles import paths, rows_off_by_loops, walk
 from tests.preparing import feasible_cost, prepared_as_is

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from s2oct import S2OCTClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.evidence.evidence import EvidenceSpec
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 from s2oct.trees.rules import pruned
 from tests.evidence_oracles import Case as Trees
 from tests.evidence_oracles import Column

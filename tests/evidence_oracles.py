@@ -10,7 +10,7 @@ import numpy as np
 
 from s2oct.evidence.evidence import LEVEL_PRICE, Evidence, EvidenceSpec
 from s2oct.evidence.exact import ExactSearch, Found, SearchParams
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.stopping import Deadline
 from s2oct.trees.features import MISSING_INDICATOR, ONEHOT, Feature
 from s2oct.trees.tree import Topology

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from s2oct.p2.costs import mended
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import feasible_cost, prepared_as_is
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from s2oct._core import Questions, cheapest_tree, exact_tree
-from s2oct.problem.targets import rows_beyond_bounds
+from s2oct.problem.totals import rows_beyond_bounds
 from s2oct.stopping import never
 
 UNLIMITED = 1e18

@@ -8,7 +8,7 @@ import numpy as np
 
 from s2oct.estimates.replicates import Drawing, Replicate, replicate
 from s2oct.problem.labels import UNLABELED
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 
 
 @dataclass(eq=False)

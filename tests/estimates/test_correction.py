@@ -13,7 +13,7 @@ from s2oct.estimates.estimating import (
     raked,
     true_given_predicted,
 )
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 
 
 @st.composite

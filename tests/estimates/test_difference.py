@@ -12,8 +12,7 @@ from s2oct.estimates.difference import N_FOLDS, difference_estimation, represent
 from s2oct.estimates.replicates import Drawing, run_replicates
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED, Labels
-from s2oct.problem.targets import Margin, Targets
-from s2oct.problem.totals import stated_totals
+from s2oct.problem.totals import Margin, Targets, stated_totals
 from tests.estimates.nearest_mean import NearestMean
 
 REGIONS = np.array(["east", "north", "west"], dtype=object)

@@ -12,7 +12,7 @@ from s2oct.estimates.replicates import Drawing, run_replicates
 from s2oct.estimates.table import COLUMNS
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED, Labels
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean
 from tests.messages import names
 

@@ -7,7 +7,7 @@ import pytest
 
 from s2oct.estimates.replicates import Drawing, drawn_change, replicate
 from s2oct.problem.labels import UNLABELED
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 from tests.estimates.nearest_mean import NearestMean, same
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from s2oct.evidence.evidence import Evidence
 from s2oct.problem.problem import Guide, Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.trees.rules import pruned
 from s2oct.trees.tree import Topology
 from tests.oracles import walk

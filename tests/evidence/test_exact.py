@@ -13,7 +13,7 @@ from s2oct import S2OCTClassifier
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT, Evidence, EvidenceSpec
 from s2oct.evidence.exact import ExactSearch
 from s2oct.problem.problem import Guide, Problem
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 from s2oct.stopping import Deadline
 from s2oct.trees.rules import SplitRule
 from s2oct.trees.tree import Topology

@@ -13,7 +13,7 @@ from s2oct.fit.training import train, train_plain
 from s2oct.p2.prepared import ModelSpec
 from s2oct.problem.labels import Labels
 from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 from s2oct.solvers import SOLVERS
 from tests.oracles import brute_force_p2, paths, rows_off_by_loops
 from tests.preparing import prepared_as_is

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
 from s2oct.guides.meeting_totals import meet_totals, overall
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 
 SEEDS = st.integers(0, 10_000)
 

@@ -28,7 +28,7 @@ from s2oct.guides.forest import GuideStopped
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels, read_labels
 from s2oct.problem.problem import Guide
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.stopping import Deadline
 from tests.messages import names, naming
 from tests.stopwatch import processor_seconds

@@ -16,7 +16,7 @@ from s2oct.fit.context import GUIDE_RUNS_ON
 from s2oct.guides.rivals import assign_classes
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from tests.messages import names, naming
 
 X = np.arange(24.0).reshape(12, 2)

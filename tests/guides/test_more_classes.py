@@ -15,7 +15,7 @@ from s2oct.guides import ask_guide
 from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 
 NAMES = np.array(["employed", "inactive", "unemployed"])
 

@@ -12,7 +12,7 @@ from s2oct import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.guides.rivals import assign_classes, light_rivals, strong, usual_rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 
 
 def known(codes, totals):

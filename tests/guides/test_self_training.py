@@ -8,7 +8,7 @@ from s2oct.guides.forest import BEYOND, ForestParams, Grower, SelfTraining, _sha
 from s2oct.guides.meeting_totals import threshold_between, top_rows
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 
 EVEN_SHARE = ForestParams().even_share
 

@@ -12,7 +12,7 @@ from s2oct.p2 import proof as lower_bounds
 from s2oct.p2.milp import build_p2
 from s2oct.p2.proof import contradiction_bound, lower_bound, total_bound
 from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.solvers import load_solver
 from s2oct.trees.tree import ObliqueTree, Topology
 from tests.preparing import prepared_as_is, score_of

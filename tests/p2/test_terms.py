@@ -20,7 +20,7 @@ from s2oct.p2.instance import FAR, Instance, cost_of_tree
 from s2oct.p2.milp import build_lean, build_p2, encode_tree
 from s2oct.p2.prepared import Prepared
 from s2oct.problem.problem import Guide, Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.solvers.model import Milp
 from s2oct.trees.tree import ObliqueTree, Topology
 from tests.oracles import naive_cost, walk

@@ -16,7 +16,7 @@ from s2oct.p2.instance import FAR, Instance, tree_cost, values_at_nodes
 from s2oct.p2.milp import build_lean, build_p2, decode_tree, encode_tree
 from s2oct.p2.proof import lower_bound, total_bound
 from s2oct.problem.problem import DataSummary, Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from tests.cells import cost_by_loops, problems_of_cells, trees_of_cells
 from tests.oracles import rows_off_by_loops
 from tests.preparing import feasible_cost, merged

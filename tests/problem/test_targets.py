@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2oct.problem.targets import Margin, Targets
+from s2oct.problem.totals import Margin, Targets
 
 
 @st.composite

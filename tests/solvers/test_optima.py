@@ -13,7 +13,7 @@ from s2oct.p2.milp import build_lean, build_p2, decode_tree
 from s2oct.p2.octh_milp import OcthSpec, build_octh, decode_octh
 from s2oct.p2.proof import PROVED, Bound, FitRecord, lower_bound
 from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.solvers import SOLVERS, Termination, load_solver
 from s2oct.trees.tree import Topology
 from tests.conftest import backend_or_skip

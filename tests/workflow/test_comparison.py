@@ -15,7 +15,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.guides import rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.tables.encoding import Features, plain_encoding
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.totals import TableTotals

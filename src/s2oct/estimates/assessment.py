@@ -17,7 +17,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, InvalidProblem, Notice, Remedy
 from s2oct.problem.known import Known
 from s2oct.problem.labels import FEW_LABELS
-from s2oct.problem.targets import Margin
+from s2oct.problem.totals import Margin
 from s2oct.wording import aligned, listed, percentage, plural, printable
 
 N_FOLDS = 10

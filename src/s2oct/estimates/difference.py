@@ -20,8 +20,7 @@ from s2oct.estimates.estimating import Estimation
 from s2oct.estimates.replicates import Replicate
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
-from s2oct.problem.totals import ERRORS_EACH_WAY
+from s2oct.problem.totals import ERRORS_EACH_WAY, Targets
 
 N_FOLDS = 10
 """Number of folds in which labels are held out: each fit still uses nine of ten labels."""

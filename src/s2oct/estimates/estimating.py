@@ -20,7 +20,7 @@ from s2oct.estimates.replicates import Drawing, Replicate
 from s2oct.estimates.table import COLUMNS
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.wording import listed
 
 

@@ -37,8 +37,7 @@ from s2oct.guides.asking import fit_guide
 from s2oct.problem.known import Known
 from s2oct.problem.labels import UNLABELED, Labels
 from s2oct.problem.problem import Advice, Problem
-from s2oct.problem.targets import Margin, Targets
-from s2oct.problem.totals import largest_remainder
+from s2oct.problem.totals import Margin, Targets, largest_remainder
 from s2oct.version import __version__
 
 HELD_OUT_DRAWS = 20

@@ -19,8 +19,7 @@ from s2oct.fit.certificate import Cell, counted_cells
 from s2oct.problem.known import Known, read_domains, read_weights
 from s2oct.problem.labels import UNLABELED, Labels, read_labels
 from s2oct.problem.problem import DataSummary, Problem
-from s2oct.problem.targets import Targets
-from s2oct.problem.totals import Estimate, EstimatedShare, StatedTotals, Totals, stated_totals, text_of
+from s2oct.problem.totals import Estimate, EstimatedShare, StatedTotals, Targets, Totals, stated_totals, text_of
 from s2oct.tables.features import read_rows
 from s2oct.trees.features import Feature, columns_of, renamed
 from s2oct.trees.rules import TreeSize

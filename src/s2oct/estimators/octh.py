@@ -20,7 +20,7 @@ from s2oct.p2.octh_milp import OcthSpec
 from s2oct.problem.known import warn_of_column, warn_of_doubts
 from s2oct.problem.labels import read_labels
 from s2oct.problem.problem import DataSummary, Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.stopping import Stop, now
 from s2oct.tables.features import learn_features
 from s2oct.wording import brief

@@ -16,7 +16,7 @@ import numpy as np
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.p2.proof import total_bound
 from s2oct.problem.problem import Problem, equal_rows, group_sums
-from s2oct.problem.targets import NEARLY_MET, Targets
+from s2oct.problem.totals import NEARLY_MET, Targets
 from s2oct.trees.features import Feature
 from s2oct.trees.rules import n_terms, pruned
 from s2oct.trees.tree import ObliqueTree, Topology

@@ -26,7 +26,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.evidence.evidence import ANY_PRICE, LEVEL_PRICE, Evidence, EvidenceSpec, split_price
 from s2oct.evidence.questions import Question, Sum, offset_between, single_questions
 from s2oct.problem.batches import ContentOrder, content_order, marks
-from s2oct.problem.targets import rows_beyond_bounds
+from s2oct.problem.totals import rows_beyond_bounds
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import Deadline
 from s2oct.trees.features import columns_of

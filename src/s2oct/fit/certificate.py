@@ -34,7 +34,7 @@ from s2oct.p2.proof import (
 )
 from s2oct.problem.labels import FEW_LABELS
 from s2oct.problem.problem import Problem, whole_if_whole
-from s2oct.problem.targets import NEARLY_MET, Targets
+from s2oct.problem.totals import NEARLY_MET, Targets
 from s2oct.trees.rules import TreeSize
 from s2oct.trees.tree import ObliqueTree
 from s2oct.wording import amount, duration, listed, plural

@@ -10,8 +10,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.problem.batches import ArrayBatches, Batches, row_keys
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
-from s2oct.problem.totals import largest_remainder
+from s2oct.problem.totals import Targets, largest_remainder
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from s2oct.fit.register import Register
 from s2oct.p2.costs import MARGIN_TOLERANCE
 from s2oct.problem.batches import Batch
 from s2oct.problem.problem import Guide, rows_mark
-from s2oct.problem.targets import NEARLY_MET, rows_beyond_bounds
+from s2oct.problem.totals import NEARLY_MET, rows_beyond_bounds
 from s2oct.stopping import Deadline
 from s2oct.trees.rules import shortest_between
 from s2oct.trees.tree import ObliqueTree, Topology

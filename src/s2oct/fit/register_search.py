@@ -23,7 +23,7 @@ from s2oct.evidence.questions import Levels, Line, LineSplit, Question
 from s2oct.fit.register_passes import Cells, Ladder, Probabilities, grained, moved_near, moving_cost, row_costs
 from s2oct.p2.prepared import Columns
 from s2oct.problem.batches import Batch
-from s2oct.problem.targets import rows_beyond_bounds
+from s2oct.problem.totals import rows_beyond_bounds
 from s2oct.stopping import Deadline
 from s2oct.trees.rules import shortest_between
 from s2oct.trees.tree import ObliqueTree, Topology

@@ -30,8 +30,7 @@ from scipy.special import expit, logit, softmax
 
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.problem.known import Known
-from s2oct.problem.targets import Margin, Targets
-from s2oct.problem.totals import largest_remainder
+from s2oct.problem.totals import Margin, Targets, largest_remainder
 
 _ROUNDING = 1e-9
 """Tolerance of sums of floats, in rows."""

@@ -24,8 +24,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import DEFAULTS as FOREST
 from s2oct.guides.forest import Grower, GuideStopped, Widening, require_time
 from s2oct.problem.known import Known
-from s2oct.problem.targets import Margin
-from s2oct.problem.totals import Cells, EstimatedShare, StatedTotals, is_to_estimate, text_of
+from s2oct.problem.totals import Cells, EstimatedShare, Margin, StatedTotals, is_to_estimate, text_of
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.wording import brief, listed
 

@@ -12,7 +12,7 @@ from s2oct._core import Instance as CoreInstance
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.p2.costs import leaf_errors, sum_of_errors
 from s2oct.p2.prepared import Prepared
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.trees.tree import ObliqueTree, Topology
 
 Hyperplanes = tuple[FloatArray, FloatArray]

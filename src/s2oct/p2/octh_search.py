@@ -20,7 +20,7 @@ from s2oct.p2.instance import Hyperplanes, Instance, ends, reaches
 from s2oct.p2.node_fits import alternating_start, correlated_features, logistic_path, steepness
 from s2oct.p2.octh_milp import OcthSpec, with_majority_classes
 from s2oct.problem.problem import Problem
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.solvers.program import LinearProgram
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.trees.tree import ObliqueTree, Topology

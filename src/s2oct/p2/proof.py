@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.problem.problem import Problem, equal_rows
-from s2oct.problem.targets import rows_beyond_bounds
+from s2oct.problem.totals import rows_beyond_bounds
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 DECIDED_TOLERANCE = 1e-6

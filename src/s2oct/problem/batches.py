@@ -11,7 +11,7 @@ import numpy as np
 
 from s2oct._core import rank_values
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
 
 MOST_WHOLE = 100_000

@@ -30,8 +30,17 @@ from s2oct.errors import (
 )
 from s2oct.parameters import PARAMETERS
 from s2oct.problem.labels import UNLABELED, Labels, marks_missing, read_labels, refuse_unusable_classes
-from s2oct.problem.targets import Margin, Targets
-from s2oct.problem.totals import NOTHING_STATED, WHOLE, Domains, StatedTotals, Totals, read_targets, stated_totals
+from s2oct.problem.totals import (
+    NOTHING_STATED,
+    WHOLE,
+    Domains,
+    Margin,
+    StatedTotals,
+    Targets,
+    Totals,
+    read_targets,
+    stated_totals,
+)
 from s2oct.wording import amount, brief, count, listed, plural
 
 _ROUNDING = 1e-9

@@ -14,8 +14,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.problem.batches import MOST_WHOLE, mixed
 from s2oct.problem.known import Known, in_mean_weights
 from s2oct.problem.labels import Labels, read_labels
-from s2oct.problem.targets import Targets
-from s2oct.problem.totals import Totals, read_targets, stated_totals
+from s2oct.problem.totals import Targets, Totals, read_targets, stated_totals
 from s2oct.trees.features import Feature, as_features
 
 

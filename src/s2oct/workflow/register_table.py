@@ -22,7 +22,7 @@ from s2oct.errors import ClusterError, InvalidProblem
 from s2oct.fit.register import Register, sample_known, sample_size, sampled_targets, without_rows
 from s2oct.guides.unknown_totals import with_estimated_totals
 from s2oct.problem.batches import Batch, added_up, first_domains, row_keys, rows_of_batch
-from s2oct.problem.targets import Targets
+from s2oct.problem.totals import Targets
 from s2oct.stopping import NO_DEADLINE, Deadline
 from s2oct.tables.columns import encode_rows, gaps_of, is_text, read_label_cells, read_numbers, read_texts
 from s2oct.tables.csv_file import read_ahead

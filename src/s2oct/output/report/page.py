@@ -37,8 +37,7 @@ from s2oct.output.report.sample import (
 from s2oct.output.report.wording import FILTERS, clean, with_clean_names
 from s2oct.problem.known import Known, warn_caller
 from s2oct.problem.labels import Labels
-from s2oct.problem.targets import Targets
-from s2oct.problem.totals import Totals
+from s2oct.problem.totals import Targets, Totals
 from s2oct.wording import alternatives, amount
 from s2oct.workflow.fitted_table import FittedTable
 

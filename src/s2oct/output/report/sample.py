@@ -19,7 +19,7 @@ from s2oct.estimators.fitted import FittedRows, SeenCell, SeenTotals
 from s2oct.fit.certificate import Cell
 from s2oct.output.plots.shares import heading_of, worst_cells
 from s2oct.output.report.wording import clean, percent
-from s2oct.problem.targets import NEARLY_MET
+from s2oct.problem.totals import NEARLY_MET
 from s2oct.wording import amount, count, plural
 
 SHOWN_FEATURES = 10
