@@ -9,8 +9,8 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import mannwhitneyu, rankdata
 
-from s2oct.guides import chance
-from s2oct.guides.chance import chance_of_rows, chance_of_votes
+from s2oct.guides import asking
+from s2oct.guides.asking import chance_of_rows, chance_of_votes
 from s2oct.stopping import NO_DEADLINE, Deadline, now
 
 
@@ -26,7 +26,7 @@ def test_with_two_classes_it_is_the_rank_sum_test(seed):
 
 
 def test_mean_and_variance_are_those_of_all_permutations(monkeypatch):
-    monkeypatch.setattr(chance, "FEW_LABELS", 2)
+    monkeypatch.setattr(asking, "FEW_LABELS", 2)
     codes, votes = np.array([0, 0, 0, 1, 1, 2, 2]), np.random.default_rng(1).random((7, 3))
     ranks = rankdata(votes, axis=0)
 
@@ -60,7 +60,7 @@ def test_forests_tell_signal_from_noise():
 
 
 def test_of_many_labels_some_are_looked_at_the_same_ones_every_time(monkeypatch):
-    monkeypatch.setattr(chance, "MOST_ROWS", 60)
+    monkeypatch.setattr(asking, "CHANCE_ROWS", 60)
     rng = np.random.default_rng(4)
     rows, codes = rng.normal(size=(200, 2)), np.tile([0, 1], 100)
     assert chance_of_rows(rows, codes, 7, NO_DEADLINE) == chance_of_rows(rows, codes, 7, NO_DEADLINE)

@@ -15,7 +15,7 @@ from s2oct.estimators.edge import edge_of, with_callbacks
 from s2oct.fit.certificate import OCTHCertificate
 from s2oct.fit.context import Listener
 from s2oct.fit.octh import train_octh
-from s2oct.guides.chance import chance_of_rows
+from s2oct.guides.asking import chance_of_rows
 from s2oct.p2.octh_milp import OcthSpec
 from s2oct.problem.known import warn_of_column, warn_of_doubts
 from s2oct.problem.labels import read_labels

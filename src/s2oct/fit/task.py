@@ -16,8 +16,7 @@ from s2oct.fit.context import Budget, Guidance, Listener
 from s2oct.fit.register import Register
 from s2oct.fit.register_training import RegisterTask, train_register
 from s2oct.fit.training import Trained, recertify, train
-from s2oct.guides.asking import ask_guide, runs_on
-from s2oct.guides.chance import chance_of_rows, chance_of_votes
+from s2oct.guides.asking import ask_guide, chance_of_rows, chance_of_votes, runs_on
 from s2oct.guides.forest import SelfTrainedForest
 from s2oct.guides.known_total import reads_tables
 from s2oct.p2.prepared import ModelSpec
