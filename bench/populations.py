@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, matthews_corrcoef
 
 from s2oct import S2OCTClassifier, S2OCTWarning, SelfTrainedForest
 from s2oct.datasets import make_labour_force
-from s2oct.guides.rivals import light_rivals, strong
+from s2oct.workflow.comparison import light_rivals, strong
 
 
 def main() -> None:

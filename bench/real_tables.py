@@ -47,8 +47,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import PriorCorrectedClassifier
 from s2oct.estimators.fitted import tree_size
-from s2oct.guides.rivals import strong
 from s2oct.trees.rules import TreeSize
+from s2oct.workflow.comparison import strong
 
 try:
     from pycontree import ConTree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from s2oct.cli.app import run
-from s2oct.guides import rivals
+from s2oct.workflow import comparison
 from tests.cli.conftest import QUICK
 from tests.messages import names
 
@@ -14,7 +14,7 @@ COMPARE = ["--label", "employed", "--total", "yes=185", "--features", "age,educa
 
 @pytest.fixture(autouse=True)
 def small_forests(monkeypatch):
-    monkeypatch.setattr(rivals, "N_TREES", 10)
+    monkeypatch.setattr(comparison, "N_TREES", 10)
 
 
 def test_every_method_has_a_line_and_no_word_is_broken(folder, monkeypatch, capsys):

@@ -13,10 +13,10 @@ from sklearn.naive_bayes import GaussianNB
 from s2oct import PriorCorrectedClassifier, S2OCTClassifier, TopTotalClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
 from s2oct.fit.context import GUIDE_RUNS_ON
-from s2oct.guides.rivals import assign_classes
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.totals import Targets
+from s2oct.workflow.comparison import assign_classes
 from tests.messages import names, naming
 
 X = np.arange(24.0).reshape(12, 2)

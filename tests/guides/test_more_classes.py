@@ -12,10 +12,10 @@ from sklearn.svm import LinearSVC
 
 from s2oct import PriorCorrectedClassifier, SelfTrainedForest, TopTotalClassifier
 from s2oct.guides import ask_guide
-from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.totals import Margin, Targets
+from s2oct.workflow.comparison import assign_classes, usual_rivals
 
 NAMES = np.array(["employed", "inactive", "unemployed"])
 

@@ -12,13 +12,13 @@ from sklearn.linear_model import LogisticRegression
 
 from s2oct import S2OCTClassifier
 from s2oct.errors import InvalidProblem
-from s2oct.guides import rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.totals import Targets
 from s2oct.tables.encoding import Features, plain_encoding
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.totals import TableTotals
+from s2oct.workflow import comparison
 from s2oct.workflow.comparison import HeldOutScore, TableComparison, compare_encoded, cross_fit
 from s2oct.workflow.encoded_table import FitRequest, encode_table
 from tests.messages import names, naming
@@ -29,7 +29,7 @@ FITS = []
 
 @pytest.fixture(autouse=True)
 def small_forests(monkeypatch):
-    monkeypatch.setattr(rivals, "N_TREES", 10)
+    monkeypatch.setattr(comparison, "N_TREES", 10)
 
 
 class Noted(ClassifierMixin, BaseEstimator):

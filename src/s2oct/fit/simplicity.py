@@ -1,4 +1,4 @@
-"""Other trees than the fitted one: the simplicity path, from the simplest to the richest, and trees that cost no more."""
+"""Other trees than the fitted one: the simplicity path, and trees that cost no more."""
 
 from __future__ import annotations
 

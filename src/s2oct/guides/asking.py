@@ -1,4 +1,4 @@
-"""What a fit asks its guide: probabilities of the unlabeled rows by a deadline, and whether features predict the labels."""
+"""What a fit asks its guide: probabilities of the unlabeled rows by a deadline, and a test of the labels."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from s2oct.estimators.base import STYLE, tree_boxes
 from s2oct.estimators.fitted import FittedRows, SeenTotals, are_data_of_fit, known_of_rows, read_fit, see_totals
 from s2oct.files import write_whole
 from s2oct.fit.simplicity import SimplicityPath
-from s2oct.guides.rivals import assign_classes, usual_rivals
 from s2oct.looks import CLASS_COLOURS, IF_SO, OTHERWISE
 from s2oct.output.pages import Picture, drawn, page_style, page_template
 from s2oct.output.plots.curves import ProgressDisplay, SimplicityDisplay
@@ -39,6 +38,7 @@ from s2oct.problem.known import Known, warn_caller
 from s2oct.problem.labels import Labels
 from s2oct.problem.totals import Targets, Totals
 from s2oct.wording import alternatives, amount
+from s2oct.workflow.comparison import assign_classes, usual_rivals
 from s2oct.workflow.fitted_table import FittedTable
 
 WIDTH = 5.2

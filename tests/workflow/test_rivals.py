@@ -9,10 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from s2oct import PriorCorrectedClassifier, TopTotalClassifier
-from s2oct.guides.rivals import assign_classes, light_rivals, strong, usual_rivals
 from s2oct.problem.known import Known
 from s2oct.problem.labels import Labels
 from s2oct.problem.totals import Targets
+from s2oct.workflow.comparison import assign_classes, light_rivals, strong, usual_rivals
 
 
 def known(codes, totals):
