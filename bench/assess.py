@@ -23,8 +23,7 @@ import numpy as np
 
 from s2oct import S2OCTClassifier, S2OCTWarning
 from s2oct.errors import InvalidProblem
-from s2oct.study.designs import DESIGNS, Draw
-from s2oct.study.instances import GENERATED, DataSource, StudyData, manifest
+from s2oct.study.instances import DESIGNS, GENERATED, DataSource, Draw, StudyData, manifest
 
 LABELS = (0, 20, 40, 80, 160, 10**9)
 """Ends of the groups of draws by number of labels."""

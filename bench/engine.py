@@ -40,7 +40,7 @@ from s2oct.p2.prepared import ModelSpec, Scaling, paper_depth
 from s2oct.problem.problem import Problem
 from s2oct.stopping import Deadline
 from s2oct.study import biased_draw, load_instance, manifest
-from s2oct.study.designs import Draw
+from s2oct.study.instances import Draw
 from s2oct.trees.tree import Topology
 
 

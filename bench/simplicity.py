@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from s2oct import S2OCTClassifier, S2OCTWarning, SelfTrainedForest
-from s2oct.study.designs import Draw, biased_draw
-from s2oct.study.instances import DataSource, manifest
+from s2oct.study.instances import DataSource, Draw, biased_draw, manifest
 from s2oct.study.measures import Confusion
 
 BUDGETS = (0, 1, 2, 3, 4, 6, 8, 10, 14, 20, 1000)

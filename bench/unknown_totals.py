@@ -30,8 +30,7 @@ from s2oct import S2OCTClassifier
 from s2oct.datasets import make_labour_force
 from s2oct.guides.unknown_totals import with_estimated_totals
 from s2oct.problem.known import read_known
-from s2oct.study.designs import DESIGNS, ODDS_A, ODDS_B
-from s2oct.study.instances import StudyData, load_instance, manifest
+from s2oct.study.instances import DESIGNS, ODDS_A, ODDS_B, StudyData, load_instance, manifest
 
 PEOPLE = ((400, 40), (1500, 150), (1500, 300))
 """Sizes of the made-up labour force: people, and those who answer."""

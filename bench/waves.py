@@ -19,8 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from s2oct import S2OCTClassifier, S2OCTWarning, SelfTrainedForest
 from s2oct.p2.prepared import paper_depth
-from s2oct.study.designs import Draw, biased_draw
-from s2oct.study.instances import DataSource, manifest
+from s2oct.study.instances import DataSource, Draw, biased_draw, manifest
 from s2oct.study.measures import Confusion
 from s2oct.workflow.comparison import N_TREES, strong
 

@@ -10,7 +10,7 @@ import pytest
 
 from s2oct.cli.app import load_command, run
 from s2oct.cli.study import time_left
-from s2oct.study.designs import LABELED_SHARE
+from s2oct.study.instances import LABELED_SHARE
 from s2oct.study.methods import DEFAULT_METHODS, METHODS
 from s2oct.study.records import read_store
 from tests.messages import names

@@ -8,7 +8,7 @@ import pytest
 from s2oct.errors import MissingExtra
 from s2oct.fit.context import Budget
 from s2oct.study import StudyData, biased_draw, methods, simple_draw
-from s2oct.study.designs import Draw
+from s2oct.study.instances import Draw
 from s2oct.study.methods import DEFAULT_METHODS, METHODS
 from tests.conftest import require_package
 from tests.messages import naming

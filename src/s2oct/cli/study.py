@@ -89,8 +89,7 @@ def run(
     if data is not None and not data.is_dir():
         raise InvalidProblem(f"Expected --data to be a folder, but {data} is not one.")
     from s2oct.solvers import load_solver
-    from s2oct.study.designs import DESIGNS
-    from s2oct.study.instances import DataSource, manifest
+    from s2oct.study.instances import DESIGNS, DataSource, manifest
     from s2oct.study.methods import DEFAULT_METHODS, METHODS
     from s2oct.study.records import Plan, StudySettings, open_store
     from s2oct.study.run import Run

@@ -1,6 +1,14 @@
 """The paper's study: its instances, sampling designs and methods, and the code to run it and report on it."""
 
-from s2oct.study.designs import DESIGNS, Draw, biased_draw, simple_draw
-from s2oct.study.instances import InstanceFacts, StudyData, load_instance, manifest
+from s2oct.study.instances import (
+    DESIGNS,
+    Draw,
+    InstanceFacts,
+    StudyData,
+    biased_draw,
+    load_instance,
+    manifest,
+    simple_draw,
+)
 
 __all__ = ["DESIGNS", "Draw", "InstanceFacts", "StudyData", "biased_draw", "load_instance", "manifest", "simple_draw"]

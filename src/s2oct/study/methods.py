@@ -26,7 +26,7 @@ from s2oct.fit.context import Budget
 from s2oct.fit.training import train_plain
 from s2oct.guides import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.p2.prepared import ModelSpec, Scaling, paper_depth
-from s2oct.study.designs import Draw
+from s2oct.study.instances import Draw
 from s2oct.trees.rules import TreeSize
 from s2oct.workflow.comparison import N_TREES, strong
 

@@ -14,9 +14,8 @@ from s2oct.errors import StudyError
 from s2oct.files import write_whole
 from s2oct.output.pages import Picture, page_template
 from s2oct.study import paper
-from s2oct.study.designs import DESIGNS
 from s2oct.study.figures import draw_boxes, draw_ecdf
-from s2oct.study.instances import manifest
+from s2oct.study.instances import DESIGNS, manifest
 from s2oct.study.measures import MEASURES, MEASURES_OF_CLASSES, measures_of
 from s2oct.study.methods import METHODS
 from s2oct.study.records import Store, TaskRecord, read_store

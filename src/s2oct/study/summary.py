@@ -13,8 +13,7 @@ import numpy as np
 from s2oct.p2.milp import octh_size, p2_size
 from s2oct.p2.prepared import paper_depth
 from s2oct.study import paper
-from s2oct.study.designs import n_labeled_rows
-from s2oct.study.instances import TWO_CLASSES, manifest
+from s2oct.study.instances import TWO_CLASSES, manifest, n_labeled_rows
 from s2oct.study.measures import measures_of
 from s2oct.study.methods import METHODS
 from s2oct.study.records import Fit, StudySettings, TaskRecord

@@ -23,8 +23,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.certificate import Claim
 from s2oct.fit.context import Budget
-from s2oct.study.designs import DESIGNS, Draw
-from s2oct.study.instances import StudyData
+from s2oct.study.instances import DESIGNS, Draw, StudyData
 from s2oct.study.measures import Confusion
 from s2oct.study.methods import METHODS
 from s2oct.study.records import Fit, Plan, StudySettings, Task, TaskRecord
