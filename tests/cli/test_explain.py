@@ -8,8 +8,8 @@ import pytest
 
 from s2oct import ObliqueTree, OCTHClassifier, Topology
 from s2oct.cli.app import run
+from s2oct.output.model_files.content import Model, Origin
 from s2oct.output.model_files.file import model_to_json
-from s2oct.output.model_files.model import Model, Origin
 from s2oct.tables.encoding import Column, Encoding
 from s2oct.trees.features import NUMBER, ONEHOT, ORDINAL
 from tests.messages import names

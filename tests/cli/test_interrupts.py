@@ -22,7 +22,7 @@ LONGEST = 120
 
 PROGRAM = """
 import importlib, json, os, pathlib, signal, sys, time
-import s2oct.cli.fit, s2oct.output.model_files.model, s2oct.output.report
+import s2oct.cli.fit, s2oct.output.model_files.content, s2oct.output.report
 from s2oct.cli import main
 
 def wrap(module, way, call, announced):

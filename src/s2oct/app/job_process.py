@@ -29,8 +29,8 @@ from s2oct.files import write_whole
 from s2oct.fit.simplicity import SimplicityPath
 from s2oct.looks import class_colour, short_sets, text_on
 from s2oct.output.exports.r import tree_to_r
+from s2oct.output.model_files.content import Model, fitted_model, query_of
 from s2oct.output.model_files.file import model_to_json
-from s2oct.output.model_files.model import Model, fitted_model, query_of
 from s2oct.output.pages import svg_file
 from s2oct.output.plots.tree import TreeDisplay
 from s2oct.output.report.claims import describe_certificate, give_verdict

@@ -41,7 +41,7 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_again,
 
 if TYPE_CHECKING:
     from s2oct.estimates.table import Estimates
-    from s2oct.output.model_files.model import Model
+    from s2oct.output.model_files.content import Model
     from s2oct.workflow.fitted_table import FittedTable
 
 

@@ -34,7 +34,7 @@ from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table,
 
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Cell, Certificate
-    from s2oct.output.model_files.model import Model
+    from s2oct.output.model_files.content import Model
     from s2oct.workflow.comparison import TableComparison
     from s2oct.workflow.fitted_table import FittedTable
 
@@ -82,7 +82,7 @@ def fit(
         fitted = _fitted(encode_table(request))
     import numpy as np
 
-    from s2oct.output.model_files.model import fitted_model
+    from s2oct.output.model_files.content import fitted_model
 
     model = fitted_model(fitted)
     failure, written = None, outputs.paths
@@ -155,8 +155,8 @@ def _fitted(encoded: EncodedTable) -> FittedTable:
 
 def _write(fitted: FittedTable, model: Model, options: OutputOptions, command: str) -> None:
     """Write the requested files."""
+    from s2oct.output.model_files.content import query_of
     from s2oct.output.model_files.file import model_to_json
-    from s2oct.output.model_files.model import query_of
 
     with Outputs() as outputs:
         if options.out is not None:

@@ -42,7 +42,7 @@ from s2oct.workflow.encoded_table import remembered_totals
 
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Certificate
-    from s2oct.output.model_files.model import Model
+    from s2oct.output.model_files.content import Model
 
 FORMS = ("text", "certificate", "sql", "dot", "json", "python", "r", "onnx")
 
@@ -145,7 +145,7 @@ def show(
     check_writable([out], [model])
     check_model(model)
     from s2oct.export import read_model
-    from s2oct.output.model_files.model import query_of
+    from s2oct.output.model_files.content import query_of
 
     stored = read_model(model)
     content = query_of(stored, table, dialect) if form == "sql" else rendered(stored, form, model)

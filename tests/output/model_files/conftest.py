@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from s2oct import S2OCTClassifier
+from s2oct.output.model_files.content import Model
 from s2oct.output.model_files.file import model_to_json
-from s2oct.output.model_files.model import Model
 
 
 @pytest.fixture(scope="package")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from s2oct import Estimate, S2OCTClassifier
 from s2oct.errors import InvalidModelFile, S2OCTWarning
+from s2oct.output.model_files.content import Model
 from s2oct.output.model_files.file import model_from_json, model_to_json
-from s2oct.output.model_files.model import Model
 from tests.messages import naming
 from tests.output.model_files.test_model import same_predictions, signed
 from tests.output.model_files.test_refusals import changed

@@ -21,8 +21,8 @@ from sklearn.ensemble import RandomForestClassifier
 import s2oct
 from s2oct import OCTHClassifier, S2OCTClassifier
 from s2oct.errors import InvalidProblem, S2OCTWarning
+from s2oct.output.model_files.content import Model, Origin
 from s2oct.output.model_files.file import model_from_json, model_schema, model_to_json, violation
-from s2oct.output.model_files.model import Model, Origin
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Column, Encoding
 from tests.messages import naming

@@ -15,7 +15,7 @@ from s2oct.estimators import S2OCTClassifier
 from s2oct.evidence.evidence import AUTO_GUIDE_WEIGHT
 from s2oct.fit.certificate import Certificate
 from s2oct.fit.training import recertify
-from s2oct.output.model_files.model import Model
+from s2oct.output.model_files.content import Model
 from s2oct.p2.prepared import prepare, widened_scaling
 from s2oct.p2.proof import DECIDED_TOLERANCE, ENDINGS, EVIDENCE, INTERRUPTED, MODELS, PROVED, TIME_LIMIT
 from s2oct.problem.batches import MOST_WHOLE

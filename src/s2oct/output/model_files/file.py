@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from s2oct.errors import InvalidModelFile, InvalidProblem, S2OCTError
 from s2oct.files import replaced
 from s2oct.output.model_files.codec import inside, place
-from s2oct.output.model_files.content import ESTIMATORS, content_of, model_of
-from s2oct.output.model_files.model import Model, TreeEstimator
+from s2oct.output.model_files.content import ESTIMATORS, Model, TreeEstimator, content_of, model_of
 from s2oct.version import __version__
 from s2oct.wording import brief, count
 
