@@ -13,11 +13,10 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
 from s2oct.problem.batches import BATCH_ROWS
-from s2oct.tables.arrow_files import open_arrow, open_parquet, parquet_batches
+from s2oct.tables.binary_files import open_arrow, open_excel, open_parquet, open_statistics, parquet_batches
 from s2oct.tables.columns import is_text, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
 from s2oct.tables.dialect import Dialect, detect_decimal
-from s2oct.tables.foreign_files import open_excel, open_statistics
 from s2oct.tables.formats import Format, OpenedFile, ReadingLimit, format_of
 
 _SAMPLED_ROWS = 2**14
