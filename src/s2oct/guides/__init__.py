@@ -2,6 +2,6 @@
 
 from s2oct.guides.asking import ask_guide, runs_on
 from s2oct.guides.forest import SelfTrainedForest
-from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
+from s2oct.guides.known_total import PriorCorrectedClassifier, TopTotalClassifier
 
 __all__ = ["PriorCorrectedClassifier", "SelfTrainedForest", "TopTotalClassifier", "ask_guide", "runs_on"]

@@ -19,8 +19,7 @@ from sklearn.utils import _safe_indexing
 from s2oct.arrays import FloatArray, IntArray
 from s2oct.errors import InvalidProblem
 from s2oct.guides.forest import GuideStopped, SelfTrainedForest
-from s2oct.guides.known_total import KnownTotalClassifier
-from s2oct.guides.wrappers import TopTotalClassifier
+from s2oct.guides.known_total import KnownTotalClassifier, TopTotalClassifier
 from s2oct.problem.known import Known
 from s2oct.problem.labels import FEW_LABELS, Labels
 from s2oct.problem.problem import Advice

@@ -29,9 +29,8 @@ from s2oct.errors import ChanceLevelWarning, FewLabelsWarning, Notice
 from s2oct.estimates.assessment import HeldOut, held_out_folds, mean_shares
 from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import tree_size
-from s2oct.guides.known_total import WrappedClassifier
+from s2oct.guides.known_total import PriorCorrectedClassifier, TopTotalClassifier, WrappedClassifier
 from s2oct.guides.unknown_totals import with_estimated_totals
-from s2oct.guides.wrappers import PriorCorrectedClassifier, TopTotalClassifier
 from s2oct.p2.prepared import paper_depth
 from s2oct.p2.proof import INTERRUPTED
 from s2oct.problem.known import Known
