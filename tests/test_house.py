@@ -10,6 +10,8 @@ TREES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for pa
 MOST_PARAMETERS = 8
 
 WIDE_FOR_A_REASON = {
+    "cli/study.py::run": "a command; its parameters are its options, which no other command shares",
+    "estimates/domains.py::estimate_by_replicates": "takes what estimate takes",
     "output/report/page.py::report_html": "a public function; its options are keywords",
     "estimators/fitted.py::known_of_rows": "takes what fit takes",
     "estimators/s2oct.py::estimate": "a public function; its options are keywords",

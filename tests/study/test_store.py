@@ -47,7 +47,7 @@ RECORD = TaskRecord(
         settled=False,
     ),
     error=None,
-    versions={"python": "3.11"},
+    versions={"Python": "3.11"},
     system="Linux",
     processor="a processor",
     cores=2,

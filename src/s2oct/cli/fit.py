@@ -14,23 +14,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from s2oct.cli.messages import print_note, print_warning, printed_warnings, say
-from s2oct.cli.options import (
-    ColumnOptions,
-    DataOptions,
-    DomainNames,
-    EstimatorOptions,
-    LabelName,
-    OutputOptions,
-    TotalOptions,
-    takes_groups,
-)
+from s2oct.cli.options import EstimatorOptions, FitOptions, OutputOptions, takes_groups
 from s2oct.cli.outputs import Outputs, UnwrittenFiles, name_of, redirect_messages
 from s2oct.errors import Message
 from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.columns import FEATURE, ID, ColumnUse
 from s2oct.tables.target import STABILITY, added_name
 from s2oct.wording import aligned, amount, count, plural, printable
-from s2oct.workflow.encoded_table import EncodedTable, FitRequest, encode_table, may_be_register
+from s2oct.workflow.encoded_table import EncodedTable, encode_table, may_be_register
 
 if TYPE_CHECKING:
     from s2oct.fit.certificate import Cell, Certificate
@@ -56,13 +47,8 @@ COMPARISON_HEADINGS = (
 @takes_groups
 def fit(
     context: typer.Context,
-    label: LabelName,
-    columns: ColumnOptions,
-    totals: TotalOptions,
+    options: FitOptions,
     outputs: OutputOptions,
-    estimator: EstimatorOptions,
-    data: DataOptions,
-    by: DomainNames = None,
     scheduler: str | None = typer.Option(
         None,
         help="Address of a Dask scheduler, whose workers read a Parquet file of more than 100,000 rows.",
@@ -70,8 +56,8 @@ def fit(
     ),
 ) -> None:
     """Fit a tree to a table in which some rows are labeled and the total of a class is known."""
-    outputs.check([data.data, *totals.paths])
-    request = _request(label, columns, totals, by, estimator, data)
+    outputs.check([options.data.data, *options.totals.paths])
+    request = options.request()
     if may_be_register(request) and request.source.has_more_rows_than(MOST_WHOLE):
         outputs.refuse_report(MOST_WHOLE)
         from s2oct.workflow.register_table import cluster_client, encode_register
@@ -98,7 +84,7 @@ def fit(
     for note in fitted.notes:
         print_warning(note)
     if outputs.predictions in written and clf.stability_note_:
-        name = added_name(STABILITY, label)
+        name = added_name(STABILITY, options.label)
         state = "is empty" if np.isnan(clf.stability_).all() else "should be read with care"
         print_warning(f"The column {name!r} {state}. {clf.stability_note_}")
     if failure is not None:
@@ -107,16 +93,11 @@ def fit(
 
 @takes_groups
 def compare(
-    label: LabelName,
-    columns: ColumnOptions,
-    totals: TotalOptions,
-    estimator: EstimatorOptions,
-    data: DataOptions,
-    by: DomainNames = None,
+    options: FitOptions,
     folds: int = typer.Option(5, min=2, help="Number of parts into which the labeled rows are divided."),
 ) -> None:
     """Compare the tree with other classifiers that know the total, by cross-validation over labeled rows."""
-    encoded = encode_table(_request(label, columns, totals, by, estimator, data))
+    encoded = encode_table(options.request())
     from rich.console import Console
 
     from s2oct.workflow.comparison import compare_encoded
@@ -126,21 +107,6 @@ def compare(
     for note in comparison.notes:
         print_warning(note)
     _print_comparison(comparison)
-
-
-def _request(
-    label: str,
-    columns: ColumnOptions,
-    totals: TotalOptions,
-    by: Sequence[str] | None,
-    estimator: EstimatorOptions,
-    data: DataOptions,
-) -> FitRequest:
-    """Read the options of a fit; refuse invalid ones before the table is opened."""
-    treatment, parameters, known = columns.treatment(), estimator.parameters(), totals.totals(by)
-    source = data.source()
-    roles = columns.roles(source, label, totals.margins(by, source))
-    return FitRequest(source, roles, treatment, known, parameters, estimator.rule_columns(source))
 
 
 def _fitted(encoded: EncodedTable) -> FittedTable:

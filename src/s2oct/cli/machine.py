@@ -10,7 +10,6 @@ import platform
 import sys
 import threading
 import webbrowser
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from s2oct.errors import InvalidProblem, S2OCTError, SolverLicenceError, SolverU
 from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.tables.source import Source
 from s2oct.trees.tree import MAX_DEPTH
-from s2oct.version import __version__
+from s2oct.version import __version__, installed_versions
 from s2oct.wording import count, plural
 
 if TYPE_CHECKING:
@@ -101,13 +100,11 @@ def _print_machine() -> None:
     from s2oct.solvers import SOLVERS
 
     versions = Table("package", "version", title="Versions")
+    found = installed_versions(PACKAGES)
     versions.add_row("s2oct", __version__)
-    versions.add_row("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    versions.add_row("Python", f"{found['Python']} on {platform.system()} {platform.machine()}")
     for name in PACKAGES:
-        try:
-            versions.add_row(name, version(name))
-        except PackageNotFoundError:
-            versions.add_row(name, "not installed")
+        versions.add_row(name, found.get(name, "not installed"))
     console = Console()
     console.print(versions)
     solvers = Table("solver", "state", title="Solvers")

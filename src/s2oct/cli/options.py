@@ -33,6 +33,7 @@ from s2oct.tables.totals import TableTotals
 from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import ONEHOT, ORDINAL
 from s2oct.wording import plural
+from s2oct.workflow.encoded_table import FitRequest
 
 TABLE_FILES = "CSV (also .gz), Parquet, Arrow, Excel (.xlsx), SPSS (.sav), Stata (.dta) or SAS (.sas7bdat, .xpt)"
 
@@ -317,6 +318,26 @@ class TotalOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """Everything that a fit needs: the table, the roles of its columns, the totals and the parameters."""
+
+    label: LabelName
+    columns: ColumnOptions
+    totals: TotalOptions
+    by: DomainNames = None
+    estimator: EstimatorOptions
+    data: DataOptions
+
+    def request(self) -> FitRequest:
+        """Read the options; refuse invalid ones before the table is opened."""
+        treatment, parameters = self.columns.treatment(), self.estimator.parameters()
+        known = self.totals.totals(self.by)
+        source = self.data.source()
+        roles = self.columns.roles(source, self.label, self.totals.margins(self.by, source))
+        return FitRequest(source, roles, treatment, known, parameters, self.estimator.rule_columns(source))
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """Files that a fit writes; one of them may be standard output."""
 
@@ -367,10 +388,7 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def flat(**options: Any) -> None:
-        grouped = {
-            name: group(**{field.name: options.pop(field.name) for field in dataclasses.fields(group)})
-            for name, group in groups.items()
-        }
+        grouped = {name: _put_together(group, options) for name, group in groups.items()}
         command(**grouped, **options)
 
     options: list[inspect.Parameter] = []
@@ -386,12 +404,27 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
     return flat
 
 
+def _put_together(group: Any, options: dict[str, Any]) -> Any:
+    """Take the options of a group and of the groups in it."""
+    hints = get_type_hints(group)
+    names = [field.name for field in dataclasses.fields(group)]
+    return group(
+        **{
+            name: _put_together(hints[name], options) if dataclasses.is_dataclass(hints[name]) else options.pop(name)
+            for name in names
+        }
+    )
+
+
 def _options(group: Any) -> Iterator[inspect.Parameter]:
-    """Yield the options of a group, under its title if it has one."""
+    """Yield the options of a group and of the groups in it, each under the title of its own group if that has one."""
     hints, panel = get_type_hints(group, include_extras=True), getattr(group, "panel", None)
     for option in dataclasses.fields(group):
         default: Any = inspect.Parameter.empty if option.default is dataclasses.MISSING else option.default
         hint = hints[option.name]
+        if dataclasses.is_dataclass(hint):
+            yield from _options(hint)
+            continue
         if get_origin(hint) is Annotated:  # an option that other commands have outside the group
             kind, declared = get_args(hint)
             hint = Annotated[kind, _in_panel(declared, panel)]

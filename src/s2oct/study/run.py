@@ -19,7 +19,7 @@ from typing import Any
 from s2oct.errors import ClusterError, StudyError
 from s2oct.study.instances import DataSource, manifest
 from s2oct.study.records import Plan, Store, TaskRecord
-from s2oct.study.tasks import Job, execute, failed, pack, package_versions, tasks_of
+from s2oct.study.tasks import Job, execute, failed, pack, tasks_of
 from s2oct.study.worker import MEMORY_VARIABLE, READY, send
 from s2oct.workflow.register_table import cluster_client
 
@@ -268,7 +268,8 @@ def run_on_cluster(jobs: Iterable[Job], address: str) -> Generator[TaskRecord, N
 
 def _records(client: Any, jobs: Iterator[Job]) -> Iterator[TaskRecord]:
     try:
-        client.submit(package_versions, pure=False).result()
+        # To call any function of its module, a worker imports what the tasks need.
+        client.submit(tasks_of, [], pure=False).result()
     except ModuleNotFoundError as error:
         raise ClusterError(f"The Dask workers lack {error.name}: install s2oct in their environment.") from error
     import distributed

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from s2oct.study.instances import DESIGNS, Draw, StudyData
 from s2oct.study.measures import Confusion
 from s2oct.study.methods import METHODS
 from s2oct.study.records import Fit, Plan, StudySettings, Task, TaskRecord
+from s2oct.version import installed_versions
 
 PACKAGES = (
     *("s2oct", "numpy", "scipy", "scikit-learn", "highspy", "pyscipopt", "gurobipy"),
@@ -143,7 +143,7 @@ def _record(job: Job, draw: Draw, fit: Fit | None, error: str | None) -> TaskRec
         draw_digest=_digest(draw.data.X, *_members(draw.data.codes, draw.data.n_classes), draw.is_labeled),
         fit=fit,
         error=error,
-        versions=package_versions(),
+        versions=installed_versions(PACKAGES),
         system=platform.platform(terse=True),
         processor=_processor(),
         cores=os.cpu_count() or 1,
@@ -161,18 +161,6 @@ def _digest(*arrays: FloatArray | BoolArray) -> str:
     for array in arrays:
         together.update(np.ascontiguousarray(array).tobytes())
     return together.hexdigest()[:DIGEST_LENGTH]
-
-
-@cache
-def package_versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that matter here."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 @cache

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import metadata
 from typing import Any
 
 from s2oct.estimates.assessment import LONG_FIT, N_FOLDS, with_error
@@ -13,6 +11,7 @@ from s2oct.estimators import S2OCTClassifier
 from s2oct.estimators.fitted import FittedRows
 from s2oct.fit.certificate import Certificate, OCTHCertificate, about_fit
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, TIME_LIMIT
+from s2oct.version import installed_versions
 from s2oct.wording import duration, listed
 
 _WHY_OPEN = {
@@ -207,16 +206,10 @@ def parameters(estimator: Any) -> Mapping[str, str]:
     return {name: shown(name, value) for name, value in estimator.get_params(deep=False).items()}
 
 
-def package_versions(estimator: Any) -> Mapping[str, str]:
+def versions_used(estimator: Any) -> Mapping[str, str]:
     """Return the versions of Python and of the packages used."""
     solver = _SOLVER_PACKAGES.get(str(getattr(estimator, "solver", None)))
-    found = {"Python": platform.python_version()}
-    for name in (*_PACKAGES, *([solver] if solver else [])):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return installed_versions([*_PACKAGES, *([solver] if solver else [])])
 
 
 def seed_note(estimator: Any) -> str:

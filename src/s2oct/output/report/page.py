@@ -260,7 +260,7 @@ def report_html(
         seed_note=claims.seed_note(estimator),
         sha256=getattr(getattr(estimator, "data_summary_", None), "sha256", None),
         parameters=claims.parameters(estimator),
-        versions=claims.package_versions(estimator),
+        versions=claims.versions_used(estimator),
     )
 
 
