@@ -136,7 +136,7 @@ NOTHING_YET = {
     "encoding": ("s2oct.workflow.encoded_table:encode_rows", 1, ()),
     "preparing": ("s2oct.fit.training:prepare", 1, ()),
     "preparing for P2": ("s2oct.fit.training:prepare", 1, PAPER),
-    "asking the guide": ("s2oct.fit.task:ask_guide", 1, ()),
+    "asking the guide": ("s2oct.fit.training:ask_guide", 1, ()),
     "before the search": ("s2oct.fit.training:Instance.of", 1, PAPER),
     "writing the report": ("s2oct.cli.fit:_write_report", 1, SHORT),
     "before files are moved": ("s2oct.cli.outputs:Outputs._publish", 1, SHORT),
@@ -182,7 +182,7 @@ def test_with_a_tree_every_file_is_written_and_says_interrupted(noise, pressed_a
 
 @pytest.mark.slow
 def test_ctrl_c_while_the_tree_is_assessed_leaves_only_the_accuracy_out(noise, pressed_at):
-    code, err = pressed_at("s2oct.fit.task:FitTask.run", 3, SHORT)
+    code, err = pressed_at("s2oct.fit.training:FitTask.run", 3, SHORT)
     assert code == 0, err
     assert names(err, "interrupt", "assessment")
     assert names((noise / "report.html").read_text(), "not assessed")

@@ -13,8 +13,7 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import AssessmentStopped
 from s2oct.estimates.assessment import Assessment, HeldOut, held_out_folds, mean_shares
 from s2oct.fit.simplicity import SimplicityPath, SimplicityStep
-from s2oct.fit.task import FitTask
-from s2oct.fit.training import Trained
+from s2oct.fit.training import FitTask, Trained
 from s2oct.p2.proof import INTERRUPTED
 from s2oct.problem.labels import UNLABELED
 from s2oct.stopping import Deadline, Stop, never, now

@@ -22,7 +22,7 @@ from s2oct.estimates.estimating import Estimation
 from s2oct.estimates.replicates import Drawing, Refits, Replicate, run_replicates
 from s2oct.estimates.table import AUTO, DIFFERENCE, METHODS, REPLICATES, Estimates
 from s2oct.fit.register import Register
-from s2oct.fit.task import FitTask, leaves_of
+from s2oct.fit.training import FitTask, leaves_of
 from s2oct.guides import SelfTrainedForest
 from s2oct.parameters import BETWEEN_ZERO_AND_ONE, POSITIVE, whole_from
 from s2oct.problem.known import Known, read_domains, read_replicate_weights, read_weights

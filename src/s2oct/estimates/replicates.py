@@ -30,8 +30,7 @@ from s2oct.errors import InvalidProblem
 from s2oct.evidence.exact import SearchParams
 from s2oct.files import write_whole
 from s2oct.fit.context import Budget, Guidance
-from s2oct.fit.task import FitTask
-from s2oct.fit.training import train
+from s2oct.fit.training import FitTask, train
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.asking import fit_guide
 from s2oct.problem.known import Known

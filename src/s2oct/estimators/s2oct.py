@@ -34,7 +34,7 @@ from s2oct.fit.certificate import Certificate
 from s2oct.fit.context import Listener
 from s2oct.fit.register import Register
 from s2oct.fit.simplicity import EvidenceFit, SimplicityPath, SimplicityStep
-from s2oct.fit.task import FitTask, leaves_of
+from s2oct.fit.training import FitTask, leaves_of
 from s2oct.guides import SelfTrainedForest
 from s2oct.guides.unknown_totals import ESTIMATING_SHARE, with_estimated_totals
 from s2oct.p2.prepared import ModelSpec

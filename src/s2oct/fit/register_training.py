@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from s2oct.fit.context import Budget, Guidance
 from s2oct.fit.register import Register
 from s2oct.fit.register_passes import Cells, TreeCounts, grained, mark_rows, settle_totals
 from s2oct.fit.register_search import CountPairs, ExactFit, RegisterTerms, choose_lines, sample_trees
-from s2oct.fit.training import Trained
 from s2oct.p2.costs import Assignment, sum_of_errors
 from s2oct.p2.prepared import ModelSpec
 from s2oct.p2.proof import CONVERGED, INTERRUPTED, NOT_NEGATIVE, PROVED, TIME_LIMIT
@@ -29,6 +29,9 @@ from s2oct.problem.problem import DataSummary, Guide, Problem, register_hash, wh
 from s2oct.stopping import Deadline, Stop, now
 from s2oct.trees.rules import TreeSize
 from s2oct.wording import duration
+
+if TYPE_CHECKING:
+    from s2oct.fit.training import Trained
 
 BY_SAMPLE = "A sample of the rows chose the tree, and nothing is proved about all rows: "
 NO_ANSWERS = "the guide reads tables, and rows beyond the sample are numbers. Pass numbers, or another guide."
