@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.treatment import read_categorical_features
+from s2oct.tables.features import read_categorical_features
 from tests.messages import naming
 
 NAMES = ("age", "region", "owner")

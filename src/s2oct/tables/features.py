@@ -21,7 +21,7 @@ from s2oct.problem.labels import marks_missing
 from s2oct.tables.columns import detected_ids, encode_rows, is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Encoding, Features, Unseen, learn_column, refuse_same_features
-from s2oct.tables.treatment import FROM_DTYPE, Treatment, read_categorical_features
+from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import NUMBER
 from s2oct.wording import brief, listed, plural
 
@@ -185,6 +185,9 @@ _NUMERIC = re.compile(r"^u?int\d|^float|^double|^half|^decimal", re.IGNORECASE)
 
 _MOST_FOR_MEDIAN = 100_000
 """Minimum number of rows used for the median of a column without missing values: it only fills other tables."""
+
+
+FROM_DTYPE = "from_dtype"
 
 
 def learn_features(
@@ -440,6 +443,65 @@ def _cell_problem(X: Any) -> str | None:
             except OverflowError:
                 return "Expected numeric features, got a number that is too large for a float."
     return None
+
+
+def read_categorical_features(given: Any, names: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the names of the categorical columns, for `Treatment`; None if the column types decide.
+
+    Parameters
+    ----------
+    given : "from_dtype", None, or array of str, int or bool
+        Column types decide; no column is categorical; or names, positions or a mask of the categorical columns.
+    names : sequence of str
+        Names of all columns.
+
+    Examples
+    --------
+    >>> read_categorical_features([False, True], ["age", "region"])
+    ('region',)
+    """
+    if isinstance(given, str):
+        if given != FROM_DTYPE:
+            raise InvalidProblem(f"Expected categorical_features to be {FROM_DTYPE!r} or a list, got {given!r}.")
+        return None
+    if given is None:
+        return ()
+    try:
+        chosen = list(given)
+    except TypeError as error:
+        raise _of_other_kind(given) from error
+    kinds = {type(entry.item() if isinstance(entry, np.generic) else entry) for entry in chosen}
+    if not kinds:
+        return ()
+    if kinds == {bool}:
+        if len(chosen) != len(names):
+            raise InvalidProblem(
+                f"Expected categorical_features to have {len(names)} entries, one for each column, got {len(chosen)}."
+            )
+        return tuple(name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen)
+    if kinds == {int}:
+        unknown = [place for place in chosen if not 0 <= place < len(names)]
+        if unknown:
+            raise InvalidProblem(
+                f"Expected categorical_features between 0 and {len(names) - 1}, the positions of the columns, got "
+                f"{unknown[0]}."
+            )
+        return tuple(names[place] for place in chosen)
+    if kinds != {str}:
+        raise _of_other_kind(given)
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
+        raise InvalidProblem(
+            f"Expected categorical_features among the columns {brief(list(names))}, got {unknown[0]!r}."
+        )
+    return tuple(map(str, chosen))
+
+
+def _of_other_kind(given: Any) -> InvalidProblem:
+    return InvalidProblem(
+        f"Expected categorical_features to be {FROM_DTYPE!r}, None, or a list of names, positions or booleans, got "
+        f"{brief(given)}."
+    )
 
 
 def read_rule_features(given: Any, encoding: Encoding, names: Sequence[Any]) -> tuple[int, ...] | None:

@@ -28,7 +28,6 @@ from s2oct.tables.columns import (
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import IMPUTATIONS, MEDIAN, Column, Encoding, Unseen, learn_column, refuse_same_features
 from s2oct.trees.features import BOOLEAN, NUMBER, ONEHOT, ORDINAL
-from s2oct.wording import brief
 
 CATEGORICAL = (ONEHOT, ORDINAL)
 
@@ -195,65 +194,3 @@ def _first(cells: Any, dialect: Dialect) -> str:
     """Return the type of a column or, if it is text, its first cell."""
     odd = first_nonnumeric(cells, dialect)
     return f"{cells.type} values" if odd is None else f"{odd[1]!r} in row {odd[0]}"
-
-
-FROM_DTYPE = "from_dtype"
-
-
-def read_categorical_features(given: Any, names: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the names of the categorical columns, for `Treatment`; None if the column types decide.
-
-    Parameters
-    ----------
-    given : "from_dtype", None, or array of str, int or bool
-        Column types decide; no column is categorical; or names, positions or a mask of the categorical columns.
-    names : sequence of str
-        Names of all columns.
-
-    Examples
-    --------
-    >>> read_categorical_features([False, True], ["age", "region"])
-    ('region',)
-    """
-    if isinstance(given, str):
-        if given != FROM_DTYPE:
-            raise InvalidProblem(f"Expected categorical_features to be {FROM_DTYPE!r} or a list, got {given!r}.")
-        return None
-    if given is None:
-        return ()
-    try:
-        chosen = list(given)
-    except TypeError as error:
-        raise _of_other_kind(given) from error
-    kinds = {type(entry.item() if isinstance(entry, np.generic) else entry) for entry in chosen}
-    if not kinds:
-        return ()
-    if kinds == {bool}:
-        if len(chosen) != len(names):
-            raise InvalidProblem(
-                f"Expected categorical_features to have {len(names)} entries, one for each column, got {len(chosen)}."
-            )
-        return tuple(name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen)
-    if kinds == {int}:
-        unknown = [place for place in chosen if not 0 <= place < len(names)]
-        if unknown:
-            raise InvalidProblem(
-                f"Expected categorical_features between 0 and {len(names) - 1}, the positions of the columns, got "
-                f"{unknown[0]}."
-            )
-        return tuple(names[place] for place in chosen)
-    if kinds != {str}:
-        raise _of_other_kind(given)
-    unknown = [name for name in chosen if name not in names]
-    if unknown:
-        raise InvalidProblem(
-            f"Expected categorical_features among the columns {brief(list(names))}, got {unknown[0]!r}."
-        )
-    return tuple(map(str, chosen))
-
-
-def _of_other_kind(given: Any) -> InvalidProblem:
-    return InvalidProblem(
-        f"Expected categorical_features to be {FROM_DTYPE!r}, None, or a list of names, positions or booleans, got "
-        f"{brief(given)}."
-    )
