@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.columns import Content, find_content
+from s2oct.tables.columns import Content, Treatment, find_content
 from s2oct.tables.dialect import Dialect, Transcoder, detect_decimal, detect_delimiter
-from s2oct.tables.treatment import Treatment
 from tests.messages import naming
 
 NOT_TEXT = b"\x01\x02\xff"

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidProblem
-from s2oct.tables.columns import encode_rows
+from s2oct.tables.columns import Treatment, encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.features import arrow_table
-from s2oct.tables.treatment import Treatment
 from tests.messages import naming
 
 LEVELS = ["none", "some", "much"]

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy
-from s2oct.tables.columns import detected_ids
+from s2oct.tables.columns import Treatment, detected_ids
 from s2oct.tables.dialect import IN_MEMORY
-from s2oct.tables.treatment import Treatment
 from tests.messages import naming
 
 TEXT = "n,c,g\n1,low,4\n2,high,\n3,low,6\n"

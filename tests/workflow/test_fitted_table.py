@@ -7,9 +7,9 @@ import pytest
 
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, S2OCTWarning
 from s2oct.fit.certificate import Cell
+from s2oct.tables.columns import Treatment
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.totals import TableTotals
-from s2oct.tables.treatment import Treatment
 from s2oct.workflow.encoded_table import FitRequest, encode_table, remembered_totals
 from s2oct.workflow.fitted_table import fit_encoded
 from tests.messages import names, naming

@@ -15,13 +15,12 @@ from s2oct.errors import InvalidColumns, InvalidProblem, InvalidTable, Message, 
 from s2oct.files import write_whole
 from s2oct.parameters import FIELDS, check_together
 from s2oct.problem.totals import ESTIMATE
-from s2oct.tables.columns import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT
+from s2oct.tables.columns import DOMAIN, FEATURE, ID, LABEL, LEFT_OUT, WEIGHT, Treatment
 from s2oct.tables.dialect import UTF8, Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.totals import TableTotals
-from s2oct.tables.treatment import Treatment
 from s2oct.wording import brief
 from s2oct.workflow.encoded_table import FitRequest
 

@@ -24,13 +24,13 @@ from s2oct.errors import InvalidProblem
 from s2oct.output.exports.sql import DIALECTS, sql_dialect
 from s2oct.parameters import OPTIONS, PARAMETERS, Parameter, check_together
 from s2oct.problem.totals import ESTIMATE, is_to_estimate
+from s2oct.tables.columns import Treatment
 from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import MEDIAN
 from s2oct.tables.partly_labeled import Roles
 from s2oct.tables.source import Source
 from s2oct.tables.target import check_table_name
 from s2oct.tables.totals import TableTotals
-from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import ONEHOT, ORDINAL
 from s2oct.wording import plural
 from s2oct.workflow.encoded_table import FitRequest

@@ -18,10 +18,9 @@ from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
 from s2oct.problem.known import columns_meant, counted_rows, names_of_columns, read_weights, warn_caller
 from s2oct.problem.labels import marks_missing
-from s2oct.tables.columns import detected_ids, encode_rows, is_named_as_row_numbers
+from s2oct.tables.columns import Treatment, detected_ids, encode_rows, is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Encoding, Features, Unseen, learn_column, refuse_same_features
-from s2oct.tables.treatment import Treatment
 from s2oct.trees.features import NUMBER
 from s2oct.wording import brief, listed, plural
 

@@ -25,6 +25,7 @@ from s2oct.tables.columns import (
     LEFT_OUT,
     WEIGHT,
     ColumnUse,
+    Treatment,
     as_values,
     first_nonnumeric,
     is_text,
@@ -37,7 +38,6 @@ from s2oct.tables.dialect import Dialect
 from s2oct.tables.encoding import Encoding
 from s2oct.tables.source import Source
 from s2oct.tables.target import ADDED, added_name
-from s2oct.tables.treatment import Treatment
 from s2oct.wording import amount, listed, plural
 
 _BETWEEN = ", "

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from s2oct.arrays import FloatArray
 from s2oct.problem.known import Known
 from s2oct.problem.totals import WHOLE, Estimate, EstimatedShare
-from s2oct.tables.columns import ColumnUse, detected_ids, encode_rows
+from s2oct.tables.columns import ColumnUse, Treatment, detected_ids, encode_rows
 from s2oct.tables.encoding import Encoding, Features, Unseen
 from s2oct.tables.partly_labeled import PartlyLabeledTable, Roles, read_partly_labeled
 from s2oct.tables.source import Source
 from s2oct.tables.totals import TableTotals
-from s2oct.tables.treatment import Treatment
 from s2oct.trees.tree import Topology
 
 if TYPE_CHECKING:

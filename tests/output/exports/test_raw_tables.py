@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from s2oct import ObliqueTree, Topology
-from s2oct.tables.columns import encode_rows
+from s2oct.tables.columns import Treatment, encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Unseen
 from s2oct.tables.features import arrow_table
-from s2oct.tables.treatment import Treatment
 from tests.output.exports.readers import READERS, TRANSLATED
 
 N_ROWS = 200
