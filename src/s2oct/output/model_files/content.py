@@ -1,4 +1,4 @@
-"""A model, which is a fitted classifier with its origin, and its conversion to and from the JSON content of its file."""
+"""A model, which is a fitted classifier with its origin, and its conversion to and from the content of its file."""
 
 from __future__ import annotations
 
