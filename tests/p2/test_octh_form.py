@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,7 +13,7 @@ from s2oct import OCTHClassifier
 from s2oct.errors import S2OCTWarning
 from s2oct.fit.certificate import certify_octh
 from s2oct.p2.octh_milp import OcthSpec
-from s2oct.p2.octh_search import OcthSearch, cleared_gap, errors_of, widest_gap
+from s2oct.p2.octh_search import DEFAULTS, OcthSearch, cleared_gap, errors_of, widest_gap
 from s2oct.p2.proof import NOT_NEGATIVE, FitRecord
 from s2oct.problem.problem import Problem
 from s2oct.stopping import NO_DEADLINE, Deadline
@@ -99,6 +101,16 @@ def test_a_gap_is_cleared_by_rows_that_change_sides():
     assert split is not None
     assert split.width >= 0.05
     assert int(((X @ split.direction > split.offset) != right).sum()) == 1
+
+
+def test_a_search_without_work_for_clearing_moves_to_the_nearest_gap_instead():
+    X = np.array([[0.1], [0.3], [0.50], [0.51], [0.8], [1.0]])
+    problem, spec = Problem.from_arrays(X, list("AAABBB")), OcthSpec(min_leaf=2, mu=0.05)
+    offsets = [
+        OcthSearch(problem, Topology(1), spec, 0, parameters).standard_form((np.eye(1), np.array([0.505]))).gamma[0]
+        for parameters in (DEFAULTS, replace(DEFAULTS, clearing_work=0))
+    ]
+    assert offsets == pytest.approx([0.655, 0.475])
 
 
 def test_a_node_without_rows_on_one_side_changes_nothing():

@@ -28,6 +28,9 @@ from s2oct.trees.tree import ObliqueTree, Topology
 WIDER = 1 + 1e-7
 """Gaps are slightly wider than mu, so that rounding does not undo them."""
 
+ROWS_AT_ONCE = 60
+"""Rows per side that the linear program of a widest gap starts with and adds at a time."""
+
 _ADJACENT = 1e-7
 
 _NEGLIGIBLE = 1e-9
@@ -70,8 +73,6 @@ class OcthSearchParams:
         Number of hyperplanes of a node that are moved into gaps, those with the fewest errors before.
     n_switches : int
         Number of rows on the wrong side of a node, the nearest first, that are tried on its other side.
-    rows_at_once : int
-        Rows per side that the linear program of a widest gap starts with and adds at a time.
     clearing_work : int
         Limit on linear programs times features to widen the gap of one split.
     stretch_work : float
@@ -97,7 +98,6 @@ class OcthSearchParams:
     n_sweeps: int = 8
     n_cuts: int = 3
     n_switches: int = 4
-    rows_at_once: int = 60
     clearing_work: int = 1200
     stretch_work: float = 2e6
 
@@ -274,7 +274,8 @@ class OcthSearch:
             if source >= n_leaves or target >= n_leaves:
                 continue
             X, sizes = problem.X_labeled[rows], problem.labeled_multiplicity[rows]
-            split = split_near(X, sizes, omega[source - 1], float(gamma[source - 1]), self.spec, deadline)
+            direction, offset = omega[source - 1], float(gamma[source - 1])
+            split = split_near(X, sizes, direction, offset, self.spec, deadline, self.parameters.clearing_work)
             if split is None:
                 right = X @ omega[source - 1] > gamma[source - 1]
                 to_the_right = float(sizes[right].sum()) > 0.5 * float(sizes.sum())
@@ -351,7 +352,13 @@ class GapSplit(NamedTuple):
 
 
 def split_near(
-    X: FloatArray, sizes: FloatArray, direction: FloatArray, offset: float, spec: OcthSpec, deadline: Deadline
+    X: FloatArray,
+    sizes: FloatArray,
+    direction: FloatArray,
+    offset: float,
+    spec: OcthSpec,
+    deadline: Deadline,
+    clearing_work: int,
 ) -> GapSplit | None:
     """The nearest split of OCT-H to a hyperplane; None if all rows are on one side of it, or if there is none."""
     size = float(np.abs(direction).sum())
@@ -371,9 +378,10 @@ def split_near(
             # The offset stays where it is, as far as the rows next to the gap allow.
             return GapSplit(direction, float(np.clip(offset, low + spec.mu / 2, high - spec.mu / 2)), high - low)
         wide = widest_gap(X, right, values - offset, deadline)
-        cleared = None if wide is None else cleared_gap(X, right, wide, enough, spec.mu * WIDER, deadline)
-        if cleared is not None:
-            return cleared
+        if wide is not None:
+            cleared = cleared_gap(X, right, wide, enough, spec.mu * WIDER, deadline, clearing_work)
+            if cleared is not None:
+                return cleared
     return _nearest_gap(values, sizes, direction, offset, spec)
 
 
@@ -409,7 +417,7 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
     A linear program over |a|_1 <= 1. It starts with the rows nearest to a hyperplane, at the given ``distance``, and
     adds others while they are nearer to the new hyperplane.
     """
-    (n, p), at_once = X.shape, DEFAULTS.rows_at_once
+    n, p = X.shape
     side = np.where(right, 1.0, -1.0)
     # a = a+ - a-, gamma and half the width.
     program = LinearProgram(
@@ -420,7 +428,7 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
     program.add_rows(np.concatenate([-np.ones(2 * p), [0.0, 0.0]])[None, :], np.array([-1.0]))
     by_distance = np.argsort(np.abs(distance), kind="stable")
     added = np.zeros(n, dtype=bool)
-    new = np.concatenate([by_distance[side[by_distance] == s][:at_once] for s in (-1.0, 1.0)])
+    new = np.concatenate([by_distance[side[by_distance] == s][:ROWS_AT_ONCE] for s in (-1.0, 1.0)])
     while len(new):
         S = side[new, None] * X[new]
         program.add_rows(np.column_stack([S, -S, -side[new], -np.ones(len(new))]), np.zeros(len(new)))
@@ -430,7 +438,7 @@ def widest_gap(X: FloatArray, right: BoolArray, distance: FloatArray, deadline: 
             return None
         direction, offset = solution[:p] - solution[p : 2 * p], float(solution[2 * p])
         slack = side * (X @ direction - offset) - solution[-1]
-        nearest = np.argsort(np.where(added, np.inf, slack), kind="stable")[: 2 * at_once]
+        nearest = np.argsort(np.where(added, np.inf, slack), kind="stable")[: 2 * ROWS_AT_ONCE]
         new = nearest[~added[nearest] & (slack[nearest] < -_NEGLIGIBLE)]
     return _in_the_middle(X, right, direction)
 
@@ -442,13 +450,14 @@ def cleared_gap(
     enough: Callable[[BoolArray], bool],
     width: float,
     deadline: Deadline,
+    work: int = DEFAULTS.clearing_work,
 ) -> GapSplit | None:
     """A split whose gap has the given width, with a few rows on other sides; None if this takes too long.
 
     The rows next to a widest gap keep it narrow. Each step moves the row whose change of side widens the gap most,
     until the gap is wide enough.
     """
-    programs = DEFAULTS.clearing_work // X.shape[1]
+    programs = work // X.shape[1]
     while split.width < width:
         distance = X @ split.direction - split.offset
         adjacent = np.flatnonzero(np.abs(distance) <= 0.5 * split.width + _ADJACENT)
