@@ -512,10 +512,6 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
         unit=unit,
         least_xi=unit * total_bound(prepared.problem) if found.xi else 0.0,
         classes_without_label=tuple(c for c, n_labels in enumerate(labels) if not n_labels),
-        evidence_cost=record.evidence_cost,
-        evidence_bound=record.evidence_bound,
-        proved_among=record.proved_among,
-        model=record.model,
         guide_cost=None if guide is None else found.guide_cost,
         guide_weight=None if guide is None else guide.weight,
     )

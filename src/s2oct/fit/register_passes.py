@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -136,51 +136,48 @@ def settle_totals(
     """
     # 1. The values of the sample at each last split are the rungs: the offsets that the split can have.
     cells = Cells.of(register)
-    splits, n_domains = tuple(last_splits(tree)), len(cells.low)
-    samples = [_sample_at(tree, split, evidence) for split in splits]
+    n_domains = len(cells.low)
     needed = PARAMS.reach * PARAMS.near_reach * register.share * off
     reach = None if guide is None else PARAMS.near_rungs + math.ceil(needed)
-    ladders = [
-        _sample_ladder(split, sample, float(tree.gamma[split.node - 1]), register.share, n_domains, reach)
-        for split, sample in zip(splits, samples, strict=True)
-    ]
+    ladders = [_sample_ladder(tree, split, evidence, register.share, n_domains, reach) for split in last_splits(tree)]
 
     # 2. First pass: count the rows between rungs.
-    rungs = tuple(ladder.rungs for ladder in ladders)
+    rungs = [(ladder.split, ladder.rungs) for ladder in ladders]
     counted = register.batches.total(
-        partial(count_rungs, tree, splits, rungs, n_domains, guide), deadline.sooner(2 * pass_seconds)
+        partial(count_rungs, tree, rungs, n_domains, guide), deadline.sooner(2 * pass_seconds)
     )
     count = partial(count_classes, n_domains=n_domains)
     if counted is None:
         return tree, register.batches.total(partial(count, tree), deadline), 0.0
-    ends = np.cumsum([cells.low.size, *((len(own) + 1) * (n_domains + 2) for own in rungs)])
+    ends = np.cumsum([cells.low.size, *((len(own) + 1) * (n_domains + 2) for _, own in rungs)])
     counts, *parts = np.split(counted, ends[:-1])
-    before = [
-        _counted_ladder(ladder, sample, part.reshape(-1, n_domains + 2), min_rows)
-        for ladder, sample, part in zip(ladders, samples, parts, strict=True)
+    ladders = [
+        _counted_ladder(ladder, part.reshape(-1, n_domains + 2), min_rows)
+        for ladder, part in zip(ladders, parts, strict=True)
     ]
 
     # 3. Move the offsets to the rungs that meet the totals most cheaply.
     cells = replace(cells, counts=counts.reshape(cells.low.shape))
-    ladders, cells = moved_near(before, cells, evidence.row_off)
-    extra = moving_cost(before, ladders)
-    offsets = [float(ladder.rungs[ladder.cut]) for ladder in ladders]
+    moved, cells = moved_near(ladders, cells, evidence.row_off)
+    extra = moving_cost(ladders, moved)
+    offsets = [float(ladder.rungs[ladder.cut]) for ladder in moved]
 
     # 4. Second pass: find all values of rows near the offsets. If there is no time, the offsets stay at rungs.
-    windows = tuple(_window(ladder, PARAMS.window_rows * cells.off) for ladder in ladders)
-    found = register.batches.total(
-        partial(find_values, tree, splits, windows, n_domains, guide), deadline.sooner(pass_seconds)
-    )
+    windows = [(ladder.split, _window(ladder, PARAMS.window_rows * cells.off)) for ladder in moved]
+    found = register.batches.total(partial(find_values, tree, windows, n_domains, guide), deadline.sooner(pass_seconds))
 
     # 5. Move the offsets between these values, and round them to the shortest decimals that split the rows alike.
     if found is not None:
-        finer = [_finer(*part) for part in zip(ladders, samples, windows, found.tables, strict=True)]
+        finer = [
+            _finer(ladder, window, table)
+            for ladder, (_, window), table in zip(moved, windows, found.tables, strict=True)
+        ]
         near, cells = moved_near(finer, cells, evidence.row_off)
         near = moved_in_pairs(near, cells, evidence.row_off)
         extra += moving_cost(finer, near)
         offsets = [_short_offset(ladder) for ladder in near]
     gamma = tree.gamma.copy()
-    gamma[[split.node - 1 for split in splits]] = offsets
+    gamma[[ladder.split.node - 1 for ladder in ladders]] = offsets
     settled = replace(tree, gamma=gamma)
 
     # 6. Third pass: count all rows by the classes that the tree predicts.
@@ -229,8 +226,7 @@ def mark_rows(batch: Batch) -> NDArray[np.uint64]:
 
 def count_rungs(
     tree: ObliqueTree,
-    splits: Sequence[LastSplit],
-    rungs: Sequence[FloatArray],
+    rungs: Sequence[tuple[LastSplit, FloatArray]],
     n_domains: int,
     guide: Probabilities | None,
     batch: Batch,
@@ -245,7 +241,7 @@ def count_rungs(
     batch = batch._replace(sizes=grained(batch.sizes))
     classes = tree.leaf_classes[leaf - tree.topology.n_leaves]
     found = [_by_domain(batch, classes, tree.topology.n_classes, n_domains).T.ravel()]
-    for split, own in zip(splits, rungs, strict=True):
+    for split, own in rungs:
         here = _some(batch, _passes(leaf, split.node))
         place = np.searchsorted(own, values_at(tree, split.node, here.X))
         extra = np.zeros(len(place))
@@ -284,8 +280,7 @@ def _by_value(table: FloatArray) -> FloatArray:
 
 def find_values(
     tree: ObliqueTree,
-    splits: Sequence[LastSplit],
-    windows: Sequence[tuple[float, float]],
+    windows: Sequence[tuple[LastSplit, tuple[float, float]]],
     n_domains: int,
     guide: Probabilities | None,
     batch: Batch,
@@ -294,7 +289,7 @@ def find_values(
     leaf = tree.apply(batch.X)
     batch = batch._replace(sizes=grained(batch.sizes))
     found = []
-    for split, (low, high) in zip(splits, windows, strict=True):
+    for split, (low, high) in windows:
         here = _some(batch, _passes(leaf, split.node))
         value = values_at(tree, split.node, here.X)
         near = (value > low) & (value <= high)
@@ -356,8 +351,8 @@ class Ladder:
 
     Attributes
     ----------
-    left, right : int
-        Classes of its two leaves.
+    split : LastSplit
+        The split.
     rungs : ndarray of shape (k,)
         Ascending offsets. Rows of at most the chosen value go left.
     sizes : ndarray of shape (k, n_domains)
@@ -366,14 +361,18 @@ class Ladder:
         Cost of these rows on the left minus their cost on the right.
     cut : int
         The rung that is the offset.
+    labeled_values, labeled_evidence : ndarray of shape (n,)
+        Values of the labeled rows at the split, and their cost on its left minus their cost on its right. A pass over
+        the unlabeled rows adds nothing about them.
     """
 
-    left: int
-    right: int
+    split: LastSplit
     rungs: FloatArray
     sizes: FloatArray
     evidence: FloatArray
     cut: int
+    labeled_values: FloatArray = field(default_factory=lambda: np.empty(0))
+    labeled_evidence: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def moved(self) -> FloatArray:
@@ -388,22 +387,15 @@ class Ladder:
         return np.asarray(below - below[self.cut])
 
 
-_Sample = tuple[FloatArray, FloatArray, BoolArray]
-"""Rows of the sample at a split: values, cost of the left minus that of the right, and which are labeled."""
-
-
-def _sample_at(tree: ObliqueTree, split: LastSplit, evidence: Evidence) -> _Sample:
-    here = _passes(tree.apply(evidence.X), split.node)
-    charged = evidence.cost[here, split.left] - evidence.cost[here, split.right]
-    is_labeled = (np.arange(evidence.n_rows) < evidence.n_labeled)[here]
-    return values_at(tree, split.node, evidence.X[here]), charged, is_labeled
-
-
 def _sample_ladder(
-    split: LastSplit, sample: _Sample, gamma: float, share: float, n_domains: int, reach: int | None
+    tree: ObliqueTree, split: LastSplit, evidence: Evidence, share: float, n_domains: int, reach: int | None
 ) -> Ladder:
     """The values of the sample at a split; ``reach`` rungs on each side of the offset if a guide prices all rows."""
-    values, charged, is_labeled = sample
+    here = _passes(tree.apply(evidence.X), split.node)
+    values, gamma = values_at(tree, split.node, evidence.X[here]), float(tree.gamma[split.node - 1])
+    charged = evidence.cost[here, split.left] - evidence.cost[here, split.right]
+    is_labeled = np.flatnonzero(here) < evidence.n_labeled
+    labeled_values, labeled_evidence = values[is_labeled], charged[is_labeled]
     finite = np.union1d(values[np.isfinite(values)], [gamma])
     if reach is None:
         # Labeled rows are all in the sample. Each unlabeled row stands for others.
@@ -414,8 +406,8 @@ def _sample_ladder(
         finite = finite[max(at - reach, 0) : at + reach + 1]
     rungs = _thinned(finite, gamma, max(PARAMS.most_counts // n_domains, 2))
     costs = np.bincount(np.searchsorted(rungs, values), weights=charged, minlength=len(rungs) + 1).astype(float)
-    empty = np.zeros((len(rungs), n_domains))
-    return Ladder(split.left, split.right, rungs, empty, costs[:-1], int(np.searchsorted(rungs, gamma)))
+    empty, cut = np.zeros((len(rungs), n_domains)), int(np.searchsorted(rungs, gamma))
+    return Ladder(split, rungs, empty, costs[:-1], cut, labeled_values, labeled_evidence)
 
 
 def _thinned(rungs: FloatArray, kept: float, most: int) -> FloatArray:
@@ -426,10 +418,9 @@ def _thinned(rungs: FloatArray, kept: float, most: int) -> FloatArray:
     return np.union1d(rungs[chosen], [kept])
 
 
-def _counted_ladder(ladder: Ladder, sample: _Sample, part: FloatArray, min_rows: int) -> Ladder:
+def _counted_ladder(ladder: Ladder, part: FloatArray, min_rows: int) -> Ladder:
     """A ladder with the counts of `count_rungs`, without the rungs that leave too few rows on one side."""
-    values, _, is_labeled = sample
-    labeled = np.bincount(np.searchsorted(ladder.rungs, values[is_labeled]), minlength=len(part))
+    labeled = np.bincount(np.searchsorted(ladder.rungs, ladder.labeled_values), minlength=len(part))
     left = np.cumsum(part[:, -1] + labeled)
     # A leaf without rows does not count as a leaf, and a total of 0 may require one.
     fewest = min_rows if min_rows > 1 else 0
@@ -458,15 +449,15 @@ def _window(ladder: Ladder, rows: float) -> tuple[float, float]:
     return float(ladder.rungs[first]), float(ladder.rungs[last])
 
 
-def _finer(ladder: Ladder, sample: _Sample, window: tuple[float, float], table: FloatArray) -> Ladder:
+def _finer(ladder: Ladder, window: tuple[float, float], table: FloatArray) -> Ladder:
     """A ladder whose rungs are all values of rows in a window, including its lower end and the cut."""
-    seen, charged, is_labeled = sample
-    here = is_labeled & (seen > window[0]) & (seen <= window[1])
+    here = (ladder.labeled_values > window[0]) & (ladder.labeled_values <= window[1])
+    values, charged = ladder.labeled_values[here], ladder.labeled_evidence[here]
     cut = float(ladder.rungs[ladder.cut])
-    rungs = np.unique(np.concatenate([table[:, 0], seen[here], [window[0], cut]]))
+    rungs = np.unique(np.concatenate([table[:, 0], values, [window[0], cut]]))
     placed = np.zeros((len(rungs), table.shape[1] - 1))
     placed[np.searchsorted(rungs, table[:, 0])] = table[:, 1:]
-    labeled = np.bincount(np.searchsorted(rungs, seen[here]), weights=charged[here], minlength=len(rungs))
+    labeled = np.bincount(np.searchsorted(rungs, values), weights=charged, minlength=len(rungs))
     return replace(
         ladder,
         rungs=rungs,
@@ -521,11 +512,11 @@ class Cells:
     def off_after(self, ladder: Ladder) -> FloatArray:
         """Rows off after each move of a ladder, shape (k,)."""
         over, under = (part.copy() for part in _beyond(self.counts, self.low, self.high))
-        pair = [ladder.left, ladder.right]
+        pair = [ladder.split.left, ladder.split.right]
         over[:, pair] = under[:, pair] = 0.0
         overs, unders = over.sum(axis=1), under.sum(axis=1)
         moved = ladder.moved
-        for k, more in ((ladder.left, moved), (ladder.right, -moved)):
+        for k, more in zip(pair, (moved, -moved), strict=True):
             beyond = _beyond(self.counts[:, k] + more, self.low[:, k], self.high[:, k])
             overs, unders = overs + beyond[0], unders + beyond[1]
         return np.asarray(np.maximum(overs, unders).sum(axis=1))
@@ -533,8 +524,8 @@ class Cells:
     def after(self, ladder: Ladder, rung: int) -> Cells:
         """The cells after the offset of a ladder has moved to another rung."""
         counts, moved = self.counts.copy(), ladder.moved[rung]
-        counts[:, ladder.left] += moved
-        counts[:, ladder.right] -= moved
+        counts[:, ladder.split.left] += moved
+        counts[:, ladder.split.right] -= moved
         return replace(self, counts=counts)
 
 
@@ -653,4 +644,4 @@ def _nearest_pair(one: Ladder, other: Ladder, cells: Cells) -> list[tuple[int, i
 
 def _more_of_class_0(ladder: Ladder) -> FloatArray:
     moved = ladder.moved[:, 0]
-    return moved if ladder.left == 0 else -moved
+    return moved if ladder.split.left == 0 else -moved

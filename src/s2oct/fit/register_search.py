@@ -20,7 +20,16 @@ from s2oct.arrays import FloatArray, IntArray
 from s2oct.evidence.evidence import LEVEL_PRICE, split_price
 from s2oct.evidence.exact import Candidate, ExactSearch, TotalPrices, place_pair
 from s2oct.evidence.questions import Levels, Line, LineSplit, Question
-from s2oct.fit.register_passes import Cells, Ladder, Probabilities, grained, moved_near, moving_cost, row_costs
+from s2oct.fit.register_passes import (
+    Cells,
+    Ladder,
+    LastSplit,
+    Probabilities,
+    grained,
+    moved_near,
+    moving_cost,
+    row_costs,
+)
 from s2oct.p2.prepared import Columns
 from s2oct.problem.batches import Batch
 from s2oct.problem.totals import rows_beyond_bounds
@@ -503,22 +512,27 @@ class RegisterSearch:
 
     def _leaves(self, histograms: FloatArray, splits: IntArray) -> FloatArray:
         """Sums over the rows of each leaf of a region, shape (n_leaves_below, width)."""
-        (f, cut), *below = splits.tolist()
-        n_leaves = 2**self.counting.depth
-        leaves = np.zeros((n_leaves, histograms.shape[1]))
-        if f < 0:
-            leaves[0] = self._block(histograms, 0, 0).sum(axis=(0, 1))
-            return leaves
-        sides = slice(cut + 1), slice(cut + 1, None)
-        if not below:
-            for side, rows in enumerate(sides):
-                leaves[side] = self._block(histograms, f, f)[rows].sum(axis=(0, 1))
-            return leaves
-        for side, (rows, (g, next_cut)) in enumerate(zip(sides, below, strict=True)):
-            block = self._block(histograms, f, max(g, 0))[rows].sum(axis=0)
-            leaves[2 * side] = block[: next_cut + 1].sum(axis=0) if g >= 0 else block.sum(axis=0)
-            leaves[2 * side + 1] = block[next_cut + 1 :].sum(axis=0) if g >= 0 else 0.0
-        return leaves
+        leaves = []
+        for below in range(len(splits) // 2, len(splits)):
+            q, cut = splits[below].tolist()
+            along = self._along(histograms, splits, below)
+            # A node that does not split sends all rows to the left.
+            n_left = cut + 1 if q >= 0 else len(along)
+            leaves += [along[:n_left].sum(axis=0), along[n_left:].sum(axis=0)]
+        return np.array(leaves)
+
+    def _along(self, histograms: FloatArray, splits: IntArray, below: int) -> FloatArray:
+        """Sums over each bin of a node's line of the rows that reach the node, shape (n_bins, width).
+
+        ``below`` is the position of the node in its region, the topmost first. Any line serves a node that does not
+        split.
+        """
+        (f, cut), q = splits[0].tolist(), max(int(splits[below, 0]), 0)
+        if below and f >= 0:
+            rows = slice(cut + 1) if below == 1 else slice(cut + 1, None)
+            return np.asarray(self._block(histograms, f, q)[rows].sum(axis=0))
+        along = self._block(histograms, q, q).sum(axis=1)
+        return np.asarray(along if below < 2 else np.zeros_like(along))
 
     def _block(self, histograms: FloatArray, f: int, g: int) -> FloatArray:
         """The histogram of two lines, shape (answers to f, answers to g, width)."""
@@ -547,35 +561,30 @@ class RegisterSearch:
 
     def _ladders(self, candidate: RegisterCandidate) -> list[Ladder]:
         """Ladders of the last splits, with the rows of each bin in equal parts; splits by levels have none."""
-        found = []
-        for histograms, splits, classes in zip(self.histograms, candidate.splits, candidate.classes, strict=True):
-            (f, cut), *below = splits.tolist()
-            if f < 0:
+        ladders, nodes = [], self.counting.nodes
+        for region, (splits, classes) in enumerate(zip(candidate.splits, candidate.classes, strict=True)):
+            if splits[0, 0] < 0:
                 continue
-            if not below or all(g < 0 for g, _ in below):
-                along = self._block(histograms, f, f).sum(axis=1)
-                found.append((f, self._ladder(f, along, cut, classes[[0, -1]])))
-                continue
-            for side, (rows, (g, next_cut)) in enumerate(
-                zip((slice(cut + 1), slice(cut + 1, None)), below, strict=True)
-            ):
-                if g >= 0:
-                    along = self._block(histograms, f, g)[rows].sum(axis=0)
-                    found.append((g, self._ladder(g, along, next_cut, classes[2 * side : 2 * side + 2])))
-        return [ladder for q, ladder in found if not isinstance(self.lines[q].line, Levels)]
+            last_splits = [below for below in range(1, len(splits)) if splits[below, 0] >= 0] or [0]
+            for below in last_splits:
+                q, cut = splits[below].tolist()
+                if not isinstance(self.lines[q].line, Levels):
+                    first, last = (0, -1) if below == 0 else (2 * below - 2, 2 * below - 1)
+                    split = LastSplit(int(nodes[region, below]), int(classes[first]), int(classes[last]))
+                    along = self._along(self.histograms[region], splits, below)
+                    ladders.append(self._ladder(split, q, along, cut))
+        return ladders
 
-    def _ladder(self, q: int, along: FloatArray, cut: int, classes: IntArray) -> Ladder:
+    def _ladder(self, split: LastSplit, q: int, along: FloatArray, cut: int) -> Ladder:
         """A ladder whose rungs are parts of bins; ``along`` has the sums over each bin, shape (n_bins, width)."""
-        left, right = (int(k) for k in classes)
         n_parts = np.clip(self.lines[q].n_places, 1, PARAMS.parts)
         parts = np.repeat(along / n_parts[:, None], n_parts, axis=0)
         parts = np.concatenate([np.zeros((1, parts.shape[1])), parts])
         return Ladder(
-            left=left,
-            right=right,
+            split=split,
             rungs=np.arange(len(parts), dtype=float),
             sizes=parts[:, self.n_classes + 1 :],
-            evidence=parts[:, left] - parts[:, right],
+            evidence=parts[:, split.left] - parts[:, split.right],
             cut=int(n_parts[: cut + 1].sum()),
         )
 

@@ -431,21 +431,22 @@ def _trained(outcome: StrategyResult, seconds: float, others: list[ObliqueTree],
     if (witness.apply(prepared.given.X) != tree.apply(prepared.given.X)).any():
         # With very large numbers, conversion to model units and back loses digits.
         witness = tree
-    record = FitRecord(
-        bound=outcome.bound,
-        seconds=seconds,
-        ended=outcome.ended,
-        history=tuple(outcome.incumbent.history),
-    )
-    if fit is not None:
-        # Without the guide's answer, a bound says nothing about the requested model.
-        bound, among = (fit.found.bound, fit.found.among) if fit.is_complete else (0.0, "")
-        record = replace(record, model=EVIDENCE, evidence_cost=fit.found.cost, evidence_bound=bound, proved_among=among)
     weighed = fit is not None
     stability = agreement(prepared, tree, others)
     if not others and all_starts_agree(outcome.ended, weighed=weighed):
         stability = np.ones_like(stability)
+    record = FitRecord(outcome.bound, seconds, outcome.ended, tuple(outcome.incumbent.history))
     certificate = certify(prepared, witness, record, tree)
+    if fit is not None:
+        # Without the guide's answer, a bound says nothing about the requested model.
+        bound, among = (fit.found.bound, fit.found.among) if fit.is_complete else (0.0, "")
+        certificate = replace(
+            certificate,
+            model=EVIDENCE,
+            evidence_cost=fit.found.cost,
+            evidence_bound=bound,
+            proved_among=among,
+        )
     if certificate.ended == PROVED and not (certificate.proved_best if weighed else certificate.proved):
         certificate = replace(certificate, ended=CONVERGED)
     note = too_few_others(len(others), outcome.ended, weighed=weighed)
@@ -745,24 +746,21 @@ def recertify(
     )
     prepared = prepare(problem, claimed_spec)
     prepared = prepared.with_coefficient_bound(min(claimed.coefficient_bound, LARGEST_M))
-    # Inside a fit, costs are in rows; in a certificate, they are in survey weights.
-    unit = problem.unit
-    bound = Bound(claimed.lower_bound / unit, claimed.bound_source)
-    record = FitRecord(
-        bound,
-        claimed.seconds,
-        claimed.ended,
-        tuple(moment.times(1 / unit) for moment in claimed.history) if unit != 1 else claimed.history,
+    narrow, read = (narrowed_tree(some, claimed.features) for some in (tree, tree if rules is None else rules))
+    found = certify(prepared, narrow, FitRecord(NOT_NEGATIVE, claimed.seconds, claimed.ended), read)
+    found = replace(
+        found,
+        lower_bound=claimed.lower_bound,
+        bound_source=claimed.bound_source,
+        history=claimed.history,
         model=claimed.model,
         evidence_cost=claimed.evidence_cost,
         evidence_bound=claimed.evidence_bound,
         proved_among=claimed.proved_among,
     )
-    narrow, read = (narrowed_tree(some, claimed.features) for some in (tree, tree if rules is None else rules))
-    found = certify(prepared, narrow, record, read)
     if uses_others(tree, claimed.features):
         found = replace(found, feasible=False)
-    return found, unit * bound_without_solver(prepared.problem, spec.C, prepared.bounds.s)
+    return found, problem.unit * bound_without_solver(prepared.problem, spec.C, prepared.bounds.s)
 
 
 def train_plain(problem: Problem, spec: ModelSpec, budget: Budget) -> Trained:

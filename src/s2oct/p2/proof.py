@@ -53,29 +53,19 @@ class FitRecord:
     Attributes
     ----------
     bound : Bound
-        The lower bound on the cost in P2.
+        The lower bound on the cost, in P2 or OCT-H.
     seconds : float
         Wall-clock seconds until the tree was final.
     ended : str
         Why the fit ended, one of `ENDINGS`.
     history : tuple of Moment
         Best cost and lower bound over time.
-    model : str
-        The model that was fitted, one of `MODELS`.
-    evidence_cost, evidence_bound : float, optional
-        In the evidence model, the cost of the tree in rows and a lower bound on it.
-    proved_among : str
-        The trees to which the lower bound applies; empty in the paper's model.
     """
 
     bound: Bound
     seconds: float
     ended: str
     history: tuple[Moment, ...] = ()
-    model: str = PAPER
-    evidence_cost: float | None = None
-    evidence_bound: float | None = None
-    proved_among: str = ""
 
 
 PROVED, CONVERGED, TIME_LIMIT, INTERRUPTED = ENDINGS = ("proved", "converged", "time limit", "interrupted")
