@@ -334,10 +334,9 @@ class ExactSearch:
                 self.pool += [candidate, *self._nudged(candidate)]
             if self.best.total - least < 4 * TIE or self.deadline.passed:
                 break
-            better = master.solve(self.deadline)
-            if better is None or better[1] - least < 4 * TIE:
+            prices, reachable = master.solve(self.deadline)
+            if reachable - least < 4 * TIE:
                 break
-            prices = better[0]
         self.prices = best_prices
         may_close = self.best.total - least > 4 * TIE and not self.deadline.passed
         is_last = depth == self.evidence.topology.depth and (is_easy or self.is_thorough)
@@ -747,13 +746,13 @@ class TotalPrices:
         """Cost of the totals themselves at prices of the cells, shape (n_cells,)."""
         return float(np.maximum(prices, 0) @ self.high - np.maximum(-prices, 0) @ self.low)
 
-    def solve(self, deadline: Deadline) -> tuple[FloatArray, float] | None:
+    def solve(self, deadline: Deadline) -> tuple[FloatArray, float]:
         """Return the best prices for the trees so far, and the largest bound that any prices can give.
 
-        None if time ran out.
+        If time runs out, the prices are 0 and the bound is minus infinity.
         """
         found = self._program.solve(deadline)
         if found is None:
-            return None
+            return np.zeros(self.n_cells), -np.inf
         more, less = found[1 : 1 + self.n_cells], found[1 + self.n_cells : 1 + 2 * self.n_cells]
         return more - less, float(found[0])

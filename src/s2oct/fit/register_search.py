@@ -388,10 +388,11 @@ class RegisterSearch:
             if least > self.bound:
                 self.bound, self.prices = least, prices
             master.add(candidate.fixed / self.scale, candidate.counts / self.scale)
-            better = None if deadline.passed else master.solve(deadline)
-            if better is None or self.scale * better[1] - self.bound < PARAMS.close:
+            if deadline.passed:
                 break
-            prices = better[0]
+            prices, reachable = master.solve(deadline)
+            if self.scale * reachable - self.bound < PARAMS.close:
+                break
 
         # 2. Add the cheapest of all trees between the bound and the best tree.
         costs = [self.settled_cost(candidate) for candidate in found]

@@ -222,7 +222,7 @@ class EvidenceFit:
         SimplicityPath
             The trees, the fitted one among them unless a simpler one matches it.
         """
-        fitted, kept, bounds = self._found(PARAMS.prices, deadline)
+        fitted, kept, bounds = self._trees(PARAMS.prices, deadline)
         least = kept[-1].against
 
         def as_step(step: _Tree) -> SimplicityStep:
@@ -246,10 +246,10 @@ class EvidenceFit:
 
     def frontier(self, deadline: Deadline = NO_DEADLINE) -> list[tuple[int, ObliqueTree]]:
         """Terms and trees of a path, simplest first, found at fewer prices: for one of many fits."""
-        _, kept, _ = self._found(PARAMS.few_prices, deadline)
+        _, kept, _ = self._trees(PARAMS.few_prices, deadline)
         return [(step.cost.terms, self._widened(step.tree)) for step in kept]
 
-    def _found(
+    def _trees(
         self, factors: Sequence[float], deadline: Deadline
     ) -> tuple[_Tree, list[_Tree], list[tuple[float, float]]]:
         """The fitted tree, the trees of the path, and each term price with the bound at this price."""
@@ -334,8 +334,8 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
         by_descents = descends(instance, number, descents_lead=False)
         for candidate in reversed(run_round(instance, seed, number, until, by_descents=by_descents)):
             assignment = mended(prepared, candidate)
-            worth = feasible_score(prepared, assignment)
-            if worth is not None and worth.objective <= cost:
+            scored = feasible_score(prepared, assignment)
+            if scored is not None and scored.objective <= cost:
                 found.append(assignment.tree)
                 last = number
                 break
