@@ -23,6 +23,7 @@ from s2oct import (
     SelfTrainedForest,
     TopTotalClassifier,
 )
+from s2oct.errors import InvalidProblem
 from s2oct.guides import ask_guide
 from s2oct.guides.forest import GuideStopped
 from s2oct.problem.known import Known
@@ -55,6 +56,12 @@ def fit(data, **parameters):
 def agreement(clf, guide, data):
     X, _, _, unlabeled, _ = data
     return float((clf.predict(X[unlabeled]) == guide.predict(X[unlabeled])).mean())
+
+
+@pytest.mark.parametrize("X", [None, "rows", {"x": [1.0, 2.0, 3.0, 4.0]}], ids=["nothing", "text", "mapping"])
+def test_an_object_that_is_no_table_is_refused_as_such(X):
+    with pytest.raises(InvalidProblem, match="table of rows and features"):
+        SelfTrainedForest().fit(X, ["a", "b", None, None], totals={"a": 1})
 
 
 # What the guide says

@@ -292,6 +292,14 @@ def test_another_sheet_can_be_chosen(tmp_path):
         _ = Source(tmp_path / "d.xlsx", sheet="three").columns
 
 
+def test_an_empty_sheet_is_refused_but_the_names_of_all_sheets_are_known(tmp_path):
+    source = read_excel(tmp_path, [], table=[["a"], [1]])
+    assert source.sheets == ("first", "table")
+    with pytest.raises(InvalidProblem, match=naming("empty sheet", "'first'")):
+        _ = source.columns
+    assert Source(tmp_path / "d.xlsx", sheet="table").whole().to_pydict() == {"a": [1]}
+
+
 def test_a_sheet_is_no_part_of_other_files(tmp_path):
     (tmp_path / "d.csv").write_text("a\n1\n")
     with pytest.raises(InvalidProblem, match=naming("'s'", "Excel", "sheet")):

@@ -155,3 +155,10 @@ def test_cells_stay_what_they_are(X, kinds):
 def test_what_is_no_table_of_text_numbers_and_booleans_is_refused(X, named):
     with pytest.raises(InvalidProblem, match=naming(*named)):
         learned(X)
+
+
+def test_repeated_names_in_a_table_that_shows_none_are_refused():
+    names = pa.schema([("a", pa.float64()), ("a", pa.float64())])
+    batch = pa.record_batch([pa.array([1.0]), pa.array([2.0])], schema=names)
+    with pytest.raises(InvalidProblem, match=naming("'a'", "distinct")):
+        arrow_table(pa.RecordBatchReader.from_batches(names, [batch]))

@@ -9,7 +9,7 @@ import pytest
 
 from s2oct import ObliqueTree, Topology
 from s2oct.trees.explanation import explain_row
-from s2oct.trees.rules import conditions, few_digits, pruned, rule_text
+from s2oct.trees.rules import SplitRule, conditions, few_digits, pruned
 
 NAMES = ["age", "income", "size", "rent"]
 
@@ -37,7 +37,7 @@ def test_steps_are_those_of_the_tree_and_their_comparisons_are_true(seed):
             (split.node, right) for split, right in conditions(shown, end)
         ]
         for step in found.steps:
-            assert step.rule == rule_text(tree, step.node, NAMES)
+            assert step.rule == SplitRule.of(tree, step.node, NAMES).text()
             value, relation, bound, verdict = re.search(
                 r"and (\S+) ([<>]=) (\S+) (holds|does not hold)", step.sentence
             ).groups()

@@ -14,7 +14,7 @@ from s2oct.export import tree_to_dot
 from s2oct.tables.encoding import Column
 from s2oct.trees.explanation import explain_row
 from s2oct.trees.features import BOOLEAN, MISSING_INDICATOR, ONEHOT, ORDINAL, Feature, renamed
-from s2oct.trees.rules import TreeSize, n_terms, pruned, remarks, rule_lines, rule_text
+from s2oct.trees.rules import SplitRule, TreeSize, n_terms, pruned, remarks, rule_lines
 from tests.output.exports.rule_readers import follow_words, holds_in_words
 
 SCHOOL = ("primary", "secondary", "tertiary")
@@ -114,21 +114,21 @@ def test_a_rule_says_what_the_split_does_with_levels_numbers_and_missing_values(
     features, omega, offset, rule, opposite
 ):
     tree = split(omega, offset)
-    assert rule_text(tree, 1, features) == rule
-    assert rule_text(tree, 1, features, holds=False) == opposite
+    assert SplitRule.of(tree, 1, features).text() == rule
+    assert SplitRule.of(tree, 1, features).text(holds=False) == opposite
 
 
 def test_a_level_in_a_list_cannot_be_read_as_several():
     levels = ("a, b", "(c)", "d e")
     features = [Feature(f"x={level}", "x", ONEHOT, level=level, rest="other") for level in levels]
-    assert rule_text(split([-1, -1, -1], -0.5), 1, features) == "x in ('(c)', 'a, b', d e)"
-    assert rule_text(split([-1, 0, 0], -0.5), 1, features) == "x is a, b"
+    assert SplitRule.of(split([-1, -1, -1], -0.5), 1, features).text() == "x in ('(c)', 'a, b', d e)"
+    assert SplitRule.of(split([-1, 0, 0], -0.5), 1, features).text() == "x is a, b"
 
 
 def test_a_level_that_is_called_missing_is_not_taken_for_missing_values():
     column = Column("x", ORDINAL, ("missing", "known"), "known", "known", gaps=True)
     assert column.features == ("x", "x=(missing)")
-    assert rule_text(split([1, -9], 0.0), 1, column.described) == "x <= missing or (missing)"
+    assert SplitRule.of(split([1, -9], 0.0), 1, column.described).text() == "x <= missing or (missing)"
 
 
 def test_levels_of_one_column_are_one_term_and_so_are_a_number_and_its_missing_values():
@@ -152,7 +152,7 @@ def test_levels_of_one_column_are_one_term_and_so_are_a_number_and_its_missing_v
 )
 def test_a_level_cannot_be_read_as_a_part_of_the_rule(level, rule):
     feature = Feature(f"region={level}", "region", ONEHOT, level=level, rest="c")
-    assert rule_text(split([-1], -1.0), 1, [feature]) == rule
+    assert SplitRule.of(split([-1], -1.0), 1, [feature]).text() == rule
 
 
 def test_sums_explain_what_levels_and_missing_values_count():
@@ -245,7 +245,7 @@ def test_the_opposite_of_a_rule_holds_for_the_other_rows(seed):
         right = tree.goes_right(encoded(person)[None, :])[0]
         for node in nodes:
             for holds in (False, True):
-                rule = rule_text(tree, node, FEATURES, holds=holds)
+                rule = SplitRule.of(tree, node, FEATURES).text(holds=holds)
                 assert holds_in_words(rule, person, LEVELS, remarks_on) == (right[node - 1] != holds), rule
 
 

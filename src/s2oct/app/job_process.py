@@ -42,7 +42,7 @@ from s2oct.stopping import Stop
 from s2oct.tables.partly_labeled import domain_of_rows, margin_name
 from s2oct.tables.target import write_table
 from s2oct.trees.features import columns_of
-from s2oct.trees.rules import Leaf, Split, as_rules, pruned, rule_lines, rule_text
+from s2oct.trees.rules import Leaf, Split, SplitRule, as_rules, pruned, rule_lines
 from s2oct.trees.tree import ObliqueTree
 from s2oct.workflow.comparison import compare_encoded
 from s2oct.workflow.encoded_table import EncodedTable, encode_table
@@ -181,7 +181,7 @@ def tree_view(rows: FittedRows, number: int, folder: Path) -> dict[str, Any]:
 
     def part(here: Leaf | Split) -> dict[str, Any]:
         if isinstance(here, Split):
-            rule = rule_text(tree, here.node, rows.features)
+            rule = SplitRule.of(tree, here.node, rows.features).text()
             sides = {"holds": part(here.left), "fails": part(here.right)}
             return {"node": here.node, "rule": short_sets(rule), "whole_rule": rule, **sides}
         colour = class_colour(here.class_index)

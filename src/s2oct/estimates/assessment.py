@@ -162,15 +162,19 @@ class Assessment:
 
     def _not_held_out(self) -> tuple[Notice, ...]:
         alone = [found for found in self.per_class if found.n_labels < _LEAST and found.share > 0]
+        if not alone:
+            return ()
         share = percentage(sum(found.share for found in alone), 1)
         unknown = f"nothing is known about {share} of {self._judged_rows}"
         finding = f"No label of {_named(alone)} can be held out, so {unknown}"
-        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),) if alone else ()
+        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
 
     def _few_labels(self) -> tuple[Notice, ...]:
         few = [found for found in self.per_class if _LEAST <= found.n_labels < FEW_LABELS]
+        if not few:
+            return ()
         finding = f"Too few labels to assess {_named(few)} reliably"
-        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),) if few else ()
+        return (Notice(finding, Remedy.LABEL_MORE, category=FewLabelsWarning),)
 
     def __str__(self) -> str:
         return "\n".join([self.text, *self.cautions])

@@ -131,11 +131,11 @@ class KnownTotalClassifier(PartlyLabeledClassifier):
         self
             The fitted classifier.
         """
+        table, doubts_of_table = self._learned_table(X, text_columns(X, domains), sample_weight)
         known, doubts = self._read(
             X, y, totals, population_totals, domains=domains, as_shares=as_shares, sample_weight=sample_weight
         )
         refuse_to_estimate(known, type(self).__name__)
-        table, doubts_of_table = self._learned_table(X, text_columns(X, domains), sample_weight)
         warn_of_doubts((*doubts_of_table, *doubts))
         self._fit_known(counted_part(table, known), known)
         self._extend_to_uncounted_rows(known, X)

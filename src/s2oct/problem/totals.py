@@ -409,7 +409,7 @@ def _matched(cells: Cells, division: Division, name: str, has_unlabeled: BoolArr
     unnamed = [
         brief(d)
         for d, known, needs in zip(division.domains, entries, has_unlabeled, strict=True)
-        if needs > bool(known)
+        if needs and not known
     ]
     if unnamed:
         more = len(unnamed) - _MOST_NAMED
@@ -925,9 +925,9 @@ class _FormReader:
         if len(twins) == 1:
             return twins[0]
         are_whole = all(isinstance(label, int) and not isinstance(label, bool) for label in self.classes)
-        return (
-            int(value) if are_whole and self.classes and isinstance(value, str) and value.strip().isdecimal() else value
-        )
+        if self.classes and are_whole and isinstance(value, str) and value.strip().isdecimal():
+            return int(value)
+        return value
 
     def _refuse_odd_keys(self, keys: Sequence[Any], kind: str) -> None:
         for key in keys:

@@ -86,18 +86,14 @@ _FILLED_CELL = re.compile(rb"<c\s[^>]*?\br\s*=\s*[\"']([A-Z]+)(\d+)[\"'][^>]*(?<
 
 def open_excel(path: Path, name: str, sheet: str | None, limit: ReadingLimit | None) -> OpenedFile:
     """Read a sheet of an Excel file, by default the first, with column names in its first row."""
-    calamine = reader_of(Format.EXCEL)
-    errors = (calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError)
-    with damage_reported(Format.EXCEL, name, errors):
-        _refuse_wide_sheets(path, name, limit)
-        with calamine.CalamineWorkbook.from_path(path) as book:
-            sheets: list[str] = book.sheet_names
-            if sheet is None and sheets:
-                sheet = sheets[0]
-            if sheet not in sheets:
-                raise InvalidProblem(f"Expected one of the sheets {sheets} of {name!r}, got {sheet!r}.")
-            # Empty cells and errors are empty text.
-            rows: list[list[Any]] = book.get_sheet_by_name(sheet).to_python()
+    with _workbook(path, name, limit) as book:
+        sheets: list[str] = book.sheet_names
+        if sheet is None and sheets:
+            sheet = sheets[0]
+        if sheet not in sheets:
+            raise InvalidProblem(f"Expected one of the sheets {sheets} of {name!r}, got {sheet!r}.")
+        # Empty cells and errors are empty text.
+        rows: list[list[Any]] = book.get_sheet_by_name(sheet).to_python()
     while rows and not any(cell != "" for cell in rows[-1]):
         rows.pop()
     if not rows:
@@ -107,7 +103,23 @@ def open_excel(path: Path, name: str, sheet: str | None, limit: ReadingLimit | N
     names = named_columns([_text(cell) for cell in rows[0][:width]])
     columns = [_excel_column([row[i] for row in rows[1:]]) for i in range(width)]
     table = pa.Table.from_arrays(columns, names=names)
-    return OpenedFile(names, lambda: iter([table]), n_rows=table.num_rows, sheets=tuple(sheets))
+    return OpenedFile(names, lambda: iter([table]), n_rows=table.num_rows)
+
+
+def sheet_names(path: Path, name: str, limit: ReadingLimit | None) -> tuple[str, ...]:
+    """Return the names of all sheets of an Excel file, even if they are empty."""
+    with _workbook(path, name, limit) as book:
+        return tuple(book.sheet_names)
+
+
+@contextmanager
+def _workbook(path: Path, name: str, limit: ReadingLimit | None) -> Iterator[Any]:
+    calamine = reader_of(Format.EXCEL)
+    errors = (calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError)
+    with damage_reported(Format.EXCEL, name, errors):
+        _refuse_wide_sheets(path, name, limit)
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            yield book
 
 
 def _refuse_wide_sheets(path: Path, name: str, limit: ReadingLimit | None) -> None:

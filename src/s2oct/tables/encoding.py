@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections import Counter
@@ -18,9 +17,10 @@ import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray, ObjectArray
 from s2oct.errors import InvalidProblem, InvalidTable, Remedy, refuse_all
+from s2oct.problem.known import columns_meant
 from s2oct.tables.dialect import MISSING as MARKS
 from s2oct.trees.features import BOOLEAN, MISSING, MISSING_INDICATOR, NUMBER, ONEHOT, ORDINAL, Feature
-from s2oct.wording import amount, listed, plural
+from s2oct.wording import amount, brief, listed, plural
 
 _MOST_NAMED = 3
 """Maximum number of levels of a column named in a sentence."""
@@ -61,12 +61,12 @@ class Unseen:
             [
                 _refusal(column, part, None if is_missing else value)
                 for column in columns
-                for is_missing, part, value in self._parts(column, with_rows=True)
+                for is_missing, part, value in self._parts(column)
             ]
         )
 
-    def _parts(self, column: Column, *, with_rows: bool = False) -> Iterator[tuple[bool, str, str]]:
-        """Describe the levels and the missing values of a column: which ones, how many, and the first."""
+    def _parts(self, column: Column) -> Iterator[tuple[bool, str, str]]:
+        """Describe the levels and the missing values of a column: which ones, in how many rows, and the first."""
         found = {level: rows for (name, level), rows in self.rows.items() if name == column.name}
         n_missing, first = found.pop(None, (0, 0))
         levels = [str(level) for level in found]
@@ -75,10 +75,10 @@ class Unseen:
             named += [plural(len(levels) - _MOST_NAMED, "other level")] if len(levels) > _MOST_NAMED else []
             n_rows, first_row = sum(n for n, _ in found.values()), min(row for _, row in found.values())
             where = f"{plural(n_rows, 'row')}, the first of them row {first_row}" if n_rows > 1 else f"row {first_row}"
-            yield False, f"{listed(named)} in {where if with_rows else plural(n_rows, 'row')}", levels[0]
+            yield False, f"{listed(named)} in {where}", levels[0]
         if n_missing:
             where = f", the first in row {first}" if n_missing > 1 else f" in row {first}"
-            yield True, plural(n_missing, "missing value") + (where if with_rows else ""), ""
+            yield True, plural(n_missing, "missing value") + where, ""
 
 
 def _stand_in(column: Column, is_missing: bool) -> str:
@@ -347,14 +347,16 @@ class Encoding:
             j -= len(levels)
         raise IndexError(j)
 
-    def features_of(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the names of the features of these columns."""
-        wanted = set(names)
-        unknown = sorted(wanted - set(self.names))
-        if unknown:
-            close = difflib.get_close_matches(unknown[0], self.names) or list(self.names[:20])
-            raise InvalidProblem(f"Expected rules to use feature columns such as {close}, got {unknown[0]!r}.")
-        return tuple(feature for column in self.columns if column.name in wanted for feature in column.features)
+    def features_of(self, name: str) -> list[int]:
+        """Return the positions of the features of a column, or of the feature with this name; refuse other names."""
+        for column in self.columns:
+            if column.name == name:
+                return [self.features.index(feature) for feature in column.features]
+        if name in self.features:
+            return [self.features.index(name)]
+        raise InvalidProblem(
+            f"Rules can use only the columns of the features, not {brief(name)}; {columns_meant(name, self.names)}."
+        )
 
     @property
     def is_numeric(self) -> bool:

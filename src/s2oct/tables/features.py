@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, validate
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
 from s2oct.errors import InvalidKind, InvalidProblem, InvalidTable, Remedy
-from s2oct.problem.known import columns_meant, counted_rows, names_of_columns, read_weights, warn_caller
+from s2oct.problem.known import counted_rows, names_of_columns, read_weights, warn_caller
 from s2oct.problem.labels import marks_missing
 from s2oct.tables.columns import Treatment, detected_ids, encode_rows, is_named_as_row_numbers
 from s2oct.tables.dialect import IN_MEMORY
@@ -59,6 +59,8 @@ def arrow_table(X: Any) -> Any:
         X = from_dataframe(X)
     elif not isinstance(X, pa.Table):
         X = _from_rows(X)
+    # Some tables of other programs show their names only now.
+    refuse_repeated(X.column_names)
     return pa.table([_without_views(column) for column in X.columns], names=X.column_names)
 
 
@@ -530,11 +532,6 @@ def _features_of(entry: Any, encoding: Encoding, given: Sequence[Any]) -> list[i
         raise InvalidProblem(f"Expected features to be column names or numbers, got {brief(entry)} among them.")
     elif not is_named:
         raise InvalidProblem(f"Expected column numbers in features, because X has no column names, got {brief(entry)}.")
-    if entry in encoding.names:
-        return [encoding.features.index(name) for name in encoding.features_of([entry])]
-    if entry in encoding.features:
-        return [encoding.features.index(entry)]
-    if entry in names:
+    if entry in names and entry not in encoding.names and entry not in encoding.features:
         raise InvalidProblem(f"Column {entry!r} is not a feature: it holds domains or identifies rows.")
-    meant = columns_meant(entry, encoding.names)
-    raise InvalidProblem(f"Expected features to be columns of X, got {brief(entry)}; {meant}.")
+    return encoding.features_of(entry)

@@ -125,8 +125,6 @@ class OpenedFile:
         Number of rows, if it is known before they are read.
     row_groups : sequence of int
         Number of rows of each row group of a Parquet file.
-    sheets : tuple of str
-        Names of the sheets of an Excel file.
     variable_labels : mapping of str to str
         Descriptions of columns in a file of a statistics program.
     """
@@ -135,7 +133,6 @@ class OpenedFile:
     blocks: Callable[[], Iterator[Any]]
     n_rows: int | None = None
     row_groups: Sequence[int] = ()
-    sheets: tuple[str, ...] = ()
     variable_labels: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -13,7 +13,14 @@ import pyarrow as pa
 
 from s2oct.errors import InvalidProblem
 from s2oct.problem.batches import BATCH_ROWS
-from s2oct.tables.binary_files import open_arrow, open_excel, open_parquet, open_statistics, parquet_batches
+from s2oct.tables.binary_files import (
+    open_arrow,
+    open_excel,
+    open_parquet,
+    open_statistics,
+    parquet_batches,
+    sheet_names,
+)
 from s2oct.tables.columns import is_text, without_gaps
 from s2oct.tables.csv_file import LOOK, CsvFile
 from s2oct.tables.dialect import Dialect, detect_decimal
@@ -88,10 +95,10 @@ class Source:
         """Descriptions of columns in the file."""
         return self._file.variable_labels
 
-    @property
+    @cached_property
     def sheets(self) -> tuple[str, ...]:
-        """Names of the sheets of an Excel file."""
-        return self._file.sheets
+        """Names of the sheets of an Excel file, so that another can be chosen if this one has no table."""
+        return sheet_names(self.path, self.name, self.limit) if self.format is Format.EXCEL else ()
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -250,9 +250,9 @@ class _Visit:
         if not changing:
             return []
         if column.measured is not None:
-            n_known = len(changing) - (column.missing in changing)
-            if column.missing is not None and n_known in (0, len(column.settings) - 1):
-                return [f"with {name} {'not ' if n_known else ''}{column.missing}"]
+            known = [level for level in changing if level != column.missing]
+            if column.missing is not None and len(known) in (0, len(column.settings) - 1):
+                return [f"with {name} {'not ' if known else ''}{column.missing}"]
             return [f"with {name} {_at_levels(column, changing)}"]
         if len(changing) == len(column.settings) - 1 > 1:
             return [f"with another {name}"]

@@ -389,7 +389,7 @@ def rule_lines(
         if isinstance(part, Leaf):
             yield f"{indent}{printable(classes[part.class_index])}{note(part)}"
             return
-        yield f"{indent}if {rule_text(tree, part.node, features)}:"
+        yield f"{indent}if {SplitRule.of(tree, part.node, features).text()}:"
         yield from lines(part.left, indent + INDENT)
         yield f"{indent}otherwise:"
         yield from lines(part.right, indent + INDENT)
@@ -409,28 +409,6 @@ def remarks(tree: ObliqueTree, part: Leaf | Split, features: Sequence[Feature | 
         if feature.fill is not None:
             fill = as_level(feature.levels[int(feature.fill)]) if levels else plain_number(feature.fill)
             yield f"In a sum, a missing {name} counts as {fill}."
-
-
-def rule_text(tree: ObliqueTree, node: int, features: Sequence[Feature | str], *, holds: bool = True) -> str:
-    """Return the rule of a split, which holds for rows that go left: ``age - 0.5 * income <= 3``, ``region is north``.
-
-    Parameters
-    ----------
-    tree : ObliqueTree
-        The tree, in the units of the features.
-    node : int
-        Id of a branch node that uses at least one feature.
-    features : sequence of Feature or str
-        All features; a plain name denotes a numeric feature.
-    holds : bool
-        False for the negation, which holds for the rows that go right.
-
-    Returns
-    -------
-    str
-        The rule; see `SplitRule.parts`.
-    """
-    return SplitRule.of(tree, node, features).text(holds=holds)
 
 
 def check_names(tree: ObliqueTree, features: Sequence[Feature | str], classes: Sequence[Any]) -> None:

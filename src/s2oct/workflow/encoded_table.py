@@ -137,7 +137,8 @@ def encode_read(request: FitRequest, table: PartlyLabeledTable) -> EncodedTable:
     uses = table.uses(of_features)
     # Only rows of weight 0, which the encoding ignores, can contain values unknown to it.
     rows = encode_rows(table.cells, encoding, request.source.dialect, unseen=Unseen())
-    encoding.features_of(request.rule_columns)
+    for name in request.rule_columns:
+        encoding.features_of(name)  # refuses other columns before the fit
     table.refuse_too_many_classes()
     known = request.totals.known(table)
     _check_classes(known, request.parameters.get("depth"))

@@ -21,7 +21,7 @@ from s2oct.output.exports.sql import sql_number
 from s2oct.tables.columns import encode_rows
 from s2oct.tables.dialect import IN_MEMORY
 from s2oct.tables.encoding import Column, Encoding, Unseen
-from s2oct.trees.rules import rule_text
+from s2oct.trees.rules import SplitRule
 from tests.messages import naming
 from tests.output.exports.readers import READERS, TRANSLATED, by_duckdb, by_sqlite
 
@@ -146,7 +146,7 @@ def test_levels_thresholds_and_missing_values_are_decided_alike_in_every_export(
     """On cells that the fit did not see, too: marks of missing values, other spellings and new levels."""
     omega, offset = ONE_COLUMN[rule]
     tree = ObliqueTree.of(Topology(1), [omega + [0] * (9 - len(omega))], [offset])
-    assert rule_text(tree, 1, ENCODING.described) == rule
+    assert SplitRule.of(tree, 1, ENCODING.described).text() == rule
     columns = {
         "region": [*COLUMNS["region"], "", " NA ", "missing"],
         "age": [*COLUMNS["age"], 41.0, None, 20.0],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from s2oct import ObliqueTree, Topology
 from s2oct.errors import InvalidProblem
 from s2oct.export import tree_to_dot, tree_to_python, tree_to_sql, tree_to_text
-from s2oct.trees.rules import as_rules, rule_text
+from s2oct.trees.rules import SplitRule, as_rules
 from tests.messages import naming
 from tests.output.exports.rule_readers import read_back
 
@@ -93,7 +93,7 @@ def test_a_rule_has_the_numbers_of_the_tree(omega, gamma, rule):
     """A float is written without `.0`; nothing is divided; a term with the coefficient 1 leads, without a minus."""
     tree = ObliqueTree.of(Topology(1), np.array([omega]), np.array([gamma]))
     names = ["age", "income", "kids"]
-    assert rule_text(tree, 1, names) == rule
+    assert SplitRule.of(tree, 1, names).text() == rule
     assert tree_to_text(tree, names, CLASSES) == f"if {rule}:\n    no\notherwise:\n    yes"
     assert tree_to_dot(tree, names, CLASSES).split('n1 [label="')[1].split('"')[0].replace("\\n", " ") == rule
 

@@ -16,7 +16,7 @@ from s2oct.export import report_html, tree_to_dot
 from s2oct.output.report.trees import describe_contradictions, describe_leaves
 from s2oct.output.report.wording import with_clean_names
 from s2oct.trees.features import ONEHOT, Feature
-from s2oct.trees.rules import conditions, pruned, rule_text
+from s2oct.trees.rules import SplitRule, conditions, pruned
 
 NORTH = "<b>north</b>"
 
@@ -72,7 +72,7 @@ def test_a_leaf_names_the_conditions_that_its_rows_fulfil(people):
     root = pruned(clf.tree_)
     for leaf, card in zip(root.leaves, describe_leaves(read_fit(clf, X, y)), strict=True):
         for split, right in conditions(root, leaf):
-            assert rule_text(clf.tree_, split.node, clf._features(), holds=not right) in card["conditions"]
+            assert SplitRule.of(clf.tree_, split.node, clf._features()).text(holds=not right) in card["conditions"]
         assert not any("hold" in sentence for sentence in card["sentences"])
 
 

@@ -26,7 +26,7 @@ from s2oct.fit.certificate import about_fit
 from s2oct.output.report.claims import describe_certificate, give_verdict
 from s2oct.output.report.sample import chance_difference
 from s2oct.output.report.wording import clean, measure, percent, signed
-from s2oct.trees.rules import conditions, pruned, rule_text
+from s2oct.trees.rules import SplitRule, conditions, pruned
 from s2oct.wording import amount
 from tests.fitted import Fit
 from tests.legibility import illegible
@@ -191,7 +191,7 @@ def test_leaves_and_splits_are_those_of_the_tree(browser, report, stable):
         n_labeled, n_unlabeled = (here & stable.is_labeled).sum(), (here & ~stable.is_labeled).sum()
         assert f"{n_unlabeled} unlabeled, {n_labeled} labeled" in card
         fulfilled = [
-            rule_text(stable.clf.tree_, split.node, list(stable.X.columns), holds=not goes_right)
+            SplitRule.of(stable.clf.tree_, split.node, list(stable.X.columns)).text(holds=not goes_right)
             for split, goes_right in conditions(shown, part)
         ]
         name = stable.clf.classes_[part.class_index]
@@ -360,7 +360,7 @@ def test_paper_shows_boxes_where_the_letters_of_a_picture_would_be_small(browser
 def test_boxes_start_at_the_root_and_count_the_rows_of_the_picture(browser, tmp_path, tree_of):
     fit = tree_of(2, 3, 2, sparse=1.0)
     path = report_of_tree(fit, tmp_path / "r.html")
-    root = rule_text(fit.clf.tree_, 1, fit.clf.encoding_.described)
+    root = SplitRule.of(fit.clf.tree_, 1, fit.clf.encoding_.described).text()
     with browser.page(path, width=390) as page:
         first = page.evaluate("document.querySelector('#tree .s2oct .rule').innerText.split('\\n').join(' ')")
         left = page.evaluate("document.querySelector('#tree .s2oct .rule').getBoundingClientRect().left")
@@ -379,7 +379,7 @@ def test_whole_rule_is_said_when_the_mouse_is_on_a_part_of_it(browser, tmp_path,
     with browser.page(path) as page:
         said = page.evaluate("[...document.querySelectorAll('#tree .wide title')].map(title => title.textContent)")
         drawn = page.evaluate("document.querySelector('#tree .wide').textContent")
-    assert set(said) == {rule_text(fit.clf.tree_, 1, fit.clf.encoding_.described)}
+    assert set(said) == {SplitRule.of(fit.clf.tree_, 1, fit.clf.encoding_.described).text()}
     assert "6 more" in drawn
 
 

@@ -22,7 +22,7 @@ from s2oct.output.exports.text import tree_to_text
 from s2oct.output.plots.tree import leaf_label
 from s2oct.output.report.wording import clean, measure, percent
 from s2oct.trees.features import NUMBER, FeatureColumn, columns_of
-from s2oct.trees.rules import Leaf, Split, SplitRule, conditions, pruned, rule_lines, rule_text
+from s2oct.trees.rules import Leaf, Split, SplitRule, conditions, pruned, rule_lines
 from s2oct.wording import amount, count, listed, percentage, plural
 
 NOTEWORTHY = 0.3
@@ -48,7 +48,7 @@ def describe_splits(rows: FittedRows) -> list[dict[str, Any]]:
     for split in pruned(rows.tree).splits:
         here = np.isin(rows.leaf, split.ids)
         n_right = int((here & right[:, split.node - 1]).sum())
-        rule = rule_text(rows.tree, split.node, rows.features)
+        rule = SplitRule.of(rows.tree, split.node, rows.features).text()
         lines.append({"node": split.node, "rule": rule, "n_left": int(here.sum()) - n_right, "n_right": n_right})
     return lines
 
