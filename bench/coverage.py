@@ -115,7 +115,7 @@ def compare(name: str, X, is_labeled, truth, domains, draw: int, options: argpar
             "replicates": clf.estimate(divisions, replicates=options.replicates, n_jobs=options.jobs),
             "difference": clf.estimate(divisions, method="difference", n_jobs=options.jobs),
         }
-    advice, k = clf._fit.advice, clf.classes_.tolist().index(True)
+    advice, k = clf._session.fit.advice, clf.classes_.tolist().index(True)
     guide = np.zeros(len(y))
     guide[~is_labeled] = advice.probabilities[:, k]
     guide[is_labeled] = np.abs((1 - k) - advice.held_out[:, 0])  # votes for the second class

@@ -126,7 +126,7 @@ def _false_bounds_of_evidence(case: Case, clf: S2OCTClassifier) -> Iterator[str]
     certificate = clf.certificate_
     if certificate.evidence_cost is None:
         return
-    said = clf._fit.advice.probabilities
+    said = clf._session.fit.advice.probabilities
     cost, least = rows_against(case, clf, said), single_trees(case, said).least() / case.unit
     if not np.isclose(cost, certificate.evidence_cost, atol=1e-6):
         yield f"evidence_cost is {cost}, not {certificate.evidence_cost}"

@@ -317,7 +317,7 @@ def test_a_simpler_tree_is_a_classifier_like_any_other(people, tmp_path):
     assert simple.rules_ == path[0].rules
     assert simple.certificate_.n_terms == path[0].n_terms
     assert simple.certificate_.xi == path[0].rows_off
-    fit = clf._fit
+    fit = clf._session.fit
     evidence = Evidence.of(fit.guided_problem, clf.tree_.topology, fit.guide_weight)
     against = [evidence.total_cost(evidence.cost_of(step.tree), 0.0) for step in (path[0], path[-1])]
     assert against[0] - against[1] == pytest.approx(path[0].evidence_gap, abs=1e-6)
@@ -344,13 +344,13 @@ def test_what_is_known_already_is_not_read_again(people, fitted, monkeypatch):
     clf = classifier(depth=1, total_price=np.inf)
     clf.fit(people.X, people.y, totals=people.totals)
     assert calls == [1]
-    clf.fit(people.X, fitted._fit.known)
+    clf.fit(people.X, fitted._session.fit.known)
     assert calls == [1]
 
 
 def test_totals_beside_what_is_known_are_refused(people, fitted):
     with pytest.raises(InvalidProblem, match=naming("total")):
-        classifier().fit(people.X, fitted._fit.known, totals=people.totals)
+        classifier().fit(people.X, fitted._session.fit.known, totals=people.totals)
 
 
 def by_domain(people, column):

@@ -92,7 +92,7 @@ def test_stability_is_about_the_tree_of_all_rows(depth: int) -> None:
     small = table()
     clf = S2OCTClassifier(depth=depth, random_state=0)._fit_register(small.register(most=300), PLAIN)
     assert clf.alternatives_
-    rows = clf._fit.problem.X_unlabeled
+    rows = clf._session.fit.problem.X_unlabeled
     shares = np.mean([other.predict(rows) == clf.tree_.predict(rows) for other in clf.alternatives_], axis=0)
     # Alternatives that do not differ from the tree any more are left out, but they agreed.
     assert (clf.stability_ >= shares - 1e-12).all()

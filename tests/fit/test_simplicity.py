@@ -114,7 +114,7 @@ def test_agreement_is_the_share_of_rows_with_the_likeliest_class_of_the_guide(fi
 def test_each_tree_is_assessed_by_trees_as_simple_and_the_fitted_one_by_the_fit(fit, path):
     found = fit.clf.assess()
     assert (path.fitted.accuracy, path.fitted.accuracy_se) == (found.accuracy, found.accuracy_se)
-    cross_fitted, known = fit.clf._cross_fitted(), fit.clf._fit.known
+    cross_fitted, known = fit.clf._cross_fitted(), fit.clf._session.fit.known
     for step in path:
         if step is path.fitted:
             continue
@@ -182,7 +182,7 @@ def test_it_prints_a_table_and_slices_are_paths(path):
 
 
 def test_it_repeats_itself(fit, path):
-    again = fit.clf._evidence_fit.path(fit.clf._rules_of, fit.clf._agreement_of)
+    again = fit.clf._session.evidence_fit.path(fit.clf._rules_of, fit.clf._agreement_of)
     assert [(step.evidence_gap, step.agreement) for step in again] == [
         (step.evidence_gap, step.agreement) for step in path
     ]
@@ -232,7 +232,7 @@ def test_pickles_and_model_files_have_no_path(tmp_path):
 
 def test_rows_are_not_in_the_pickle():
     clf = fitted().clf
-    assert len(pickle.dumps(clf)) < 20_000 < len(pickle.dumps(clf._evidence_fit))
+    assert len(pickle.dumps(clf)) < 20_000 < len(pickle.dumps(clf._session.evidence_fit))
 
 
 def test_only_a_fit_with_a_guide_has_a_path(survey):

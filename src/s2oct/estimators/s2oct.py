@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,33 @@ from s2oct.wording import brief, listed, plural
 _OF_TABLE = ("totals", "population_totals", "domains", "as_shares", "sample_weight")
 """Arguments of ``fit`` that describe a table passed to ``estimate`` or ``assess``."""
 
-_OF_SESSION = ("_fit", "_known", "_evidence_fit", "_path", "_cross_fit", "_source")
-"""Attributes with the rows of the fit, which neither pickles nor model files keep."""
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """What a classifier keeps of its fit in memory. Neither pickles nor model files have it, because it has the rows.
+
+    Attributes
+    ----------
+    fit : FitTask
+        The fit that was run, to all rows or to a sample.
+    known : Known
+        Labels, totals, domains and weights of all rows.
+    evidence_fit : EvidenceFit or None
+        The search for the tree, which can be repeated at other prices of a term; None without a guide.
+    source : (S2OCTClassifier, int or None) or None
+        For a chosen tree, the classifier that was fitted, and the tree's terms (None for those of the fitted tree).
+    path : SimplicityPath or None
+        The path, once it has been asked for.
+    cross_fit : CrossFit or None
+        The fits without some of the labels, once they have been asked for.
+    """
+
+    fit: FitTask
+    known: Known
+    evidence_fit: EvidenceFit | None
+    source: tuple[S2OCTClassifier, int | None] | None = None
+    path: SimplicityPath | None = None
+    cross_fit: CrossFit | None = None
 
 
 class S2OCTClassifier(TreeClassifier):
@@ -181,13 +206,7 @@ class S2OCTClassifier(TreeClassifier):
     alternatives_: tuple[ObliqueTree, ...]
     resolved_params_: dict[str, Any]
     _slope: float
-    _fit: FitTask | None
-    _known: Known
-    _evidence_fit: EvidenceFit | None
-    _path: SimplicityPath | None
-    _cross_fit: CrossFit | None
-    _source: tuple[S2OCTClassifier, int | None] | None
-    """For a chosen tree, the classifier that was fitted, and the tree's terms (None for those of the fitted tree)."""
+    _session: Session | None = None
 
     def __init__(
         self,
@@ -362,7 +381,7 @@ class S2OCTClassifier(TreeClassifier):
         with edge_of(self, stop, listener) as edge:
             trained, fitted, summary = to_run.run(began, register, edge.stop, edge.listener)
         edge.require_result(trained.certificate)
-        self._known, self._fit, self.classes_ = task.known, fitted, fitted.known.classes
+        self._session, self.classes_ = Session(fitted, task.known, trained.evidence_fit), fitted.known.classes
         self.tree_, self.witness_, self.scaling_ = trained.tree, trained.witness, trained.scaling
         self.certificate_, self.data_summary_ = trained.certificate, summary
         self.alternatives_, self.stability_, self.stability_note_ = (
@@ -370,7 +389,6 @@ class S2OCTClassifier(TreeClassifier):
             trained.stability,
             trained.stability_note,
         )
-        self._evidence_fit, self._path, self._cross_fit, self._source = trained.evidence_fit, None, None, None
         share = 1.0 if register is None else register.share
         self.resolved_params_ = fitted.resolved(self.tree_.topology.depth, share)
         self._slope = self._fitted_slope(fitted.problem)
@@ -561,7 +579,7 @@ class S2OCTClassifier(TreeClassifier):
         is_given = X is not None or y is not None or design_weight is not None
         method = read_method(method, design, is_given=is_given)
         if X is None:
-            task, others = self._task_of_session(), self.alternatives_
+            task, others = self._require_session().fit, self.alternatives_
         else:
             task = self._task_to_estimate(X, y, design_weight, table)
         if method == REPLICATES:
@@ -674,32 +692,34 @@ class S2OCTClassifier(TreeClassifier):
         self, n_folds: int = N_FOLDS, stop: Stop | None = None, progress: Callable[[int, int], None] | None = None
     ) -> CrossFit:
         """Return the fits without some of the labels, which assessment, path, report and page share."""
-        task = self._task_of_session(of_sample=True)
-        if self._cross_fit is None or self._cross_fit.n_asked != n_folds:
-            if self._source is None:
-                with stop_or_ctrl_c(stop) as stopped:
-                    self._cross_fit = fit_folds(task, self.tree_, n_folds, stopped, progress)
-            else:
-                source, n_terms = self._source
-                found = source._cross_fitted(n_folds, stop, progress)
-                self._cross_fit = found if n_terms is None else found.of_chosen(self.tree_, n_terms, stop or never)
-        return self._cross_fit
+        session = self._require_session(of_sample=True)
+        found = session.cross_fit
+        if found is not None and found.n_asked == n_folds:
+            return found
+        if session.source is None:
+            with stop_or_ctrl_c(stop) as stopped:
+                found = fit_folds(session.fit, self.tree_, n_folds, stopped, progress)
+        else:
+            source, n_terms = session.source
+            found = source._cross_fitted(n_folds, stop, progress)
+            found = found if n_terms is None else found.of_chosen(self.tree_, n_terms, stop or never)
+        self._session = replace(session, cross_fit=found)
+        return found
 
-    def _task_of_session(self, *, of_sample: bool = False) -> FitTask:
-        """Return the fit of this session, or that to its sample if enough; refuse a classifier without its rows."""
+    def _require_session(self, *, of_sample: bool = False) -> Session:
+        """Return the session; refuse a classifier without the rows of its fit, or with only a sample of them."""
         check_is_fitted(self)
-        task: FitTask | None = getattr(self, "_fit", None)
-        if task is not None and self.certificate_.n_register is not None and not of_sample:
+        if self._session is not None and self.certificate_.n_register is not None and not of_sample:
             raise InvalidProblem(
                 f"The fit saw a sample of {self.certificate_.n_sampled:,} of {self.certificate_.n_register:,} rows and "
                 "did not keep the others: pass X, y and the totals to estimate, and fit fewer rows for other trees."
             )
-        if task is None:
+        if self._session is None:
             raise InvalidProblem(
                 "The classifier was not fitted in this session, and neither model files nor pickles keep the rows of a "
                 "fit: fit it again, or pass X, y and the totals to estimate or assess."
             )
-        return task
+        return self._session
 
     def simplicity_path(
         self,
@@ -753,22 +773,25 @@ class S2OCTClassifier(TreeClassifier):
                 "The classifier has no simplicity path, because it does not have the rows of its fit or was fitted "
                 "without a guide: fit it with a guide in this session."
             )
-        assert self._evidence_fit is not None
-        if self._source is not None:
-            path = self._source[0].simplicity_path(assess=assess, stop=stop, progress=progress)
-            own = next((step for step in path.with_fitted if step.tree is self.tree_), path.fitted)
-            return SimplicityPath(path.with_fitted, own, path.recommended)
-        if self._path is None:
+        session = self._require_session(of_sample=True)
+        assert session.evidence_fit is not None
+        if session.source is not None:
+            found = session.source[0].simplicity_path(assess=assess, stop=stop, progress=progress)
+            own = next((step for step in found.with_fitted if step.tree is self.tree_), found.fitted)
+            return SimplicityPath(found.with_fitted, own, found.recommended)
+        path = session.path
+        if path is None:
+            path = session.evidence_fit.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
             # A page and a report use the same path, which takes longer than the fit.
-            self._path = self._evidence_fit.path(self._rules_of, self._agreement_of, Deadline.after(self.time_limit))
-        if assess and self._path.recommended is None and self.can_be_assessed:
-            cross_fitted = self._cross_fitted(N_FOLDS, stop, progress)
-            self._path = cross_fitted.assessed_path(self._path, stop or never)
-        return self._path
+            self._session = replace(session, path=path)
+        if assess and path.recommended is None and self.can_be_assessed:
+            path = self._cross_fitted(N_FOLDS, stop, progress).assessed_path(path, stop or never)
+            self._session = replace(self._require_session(of_sample=True), path=path)
+        return path
 
     def _agreement_of(self, tree: ObliqueTree) -> float:
         """Return the weighted share of unlabeled rows on which a tree agrees with the guide; NaN without any."""
-        problem = self._task_of_session(of_sample=True).guided_problem
+        problem = self._require_session(of_sample=True).fit.guided_problem
         if problem.guide is None or not len(problem.unlabeled_size):
             return math.nan
         return 1 - float(
@@ -783,16 +806,17 @@ class S2OCTClassifier(TreeClassifier):
         nor is one of more than 20 seconds unless it has been assessed before.
         """
         check_is_fitted(self)
-        task: FitTask | None = getattr(self, "_fit", None)
-        has_labels = task is not None and int(task.known.labels.counts().max(initial=0)) > 1
-        is_quick = getattr(self, "_cross_fit", None) is not None or self.certificate_.seconds <= LONG_FIT
+        if self._session is None:
+            return False
+        has_labels = int(self._session.fit.known.labels.counts().max(initial=0)) > 1
+        is_quick = self._session.cross_fit is not None or self.certificate_.seconds <= LONG_FIT
         return has_labels and is_quick and self.certificate_.ended != INTERRUPTED
 
     @property
     def has_simplicity_path(self) -> bool:
         """Whether the rows of the fit and the guide's predictions for them are available."""
         check_is_fitted(self)
-        return getattr(self, "_evidence_fit", None) is not None
+        return self._session is not None and self._session.evidence_fit is not None
 
     def with_tree(self, step: SimplicityStep | ObliqueTree) -> S2OCTClassifier:
         """Choose another tree for the same rows: a simpler or richer one of the path, or an alternative.
@@ -819,7 +843,8 @@ class S2OCTClassifier(TreeClassifier):
         >>> simplest.certificate_.n_terms < clf.certificate_.n_terms
         True
         """
-        task = self._task_of_session()
+        session = self._require_session()
+        task = session.fit
         tree = step.tree if isinstance(step, SimplicityStep) else step
         if not isinstance(tree, ObliqueTree) or tree.n_features != self.tree_.n_features:
             raise InvalidProblem(f"Expected a step of simplicity_path() or an alternative tree, got {brief(step)}.")
@@ -828,7 +853,7 @@ class S2OCTClassifier(TreeClassifier):
         if isinstance(step, SimplicityStep) and step.term_price is not None:
             chosen.term_price, bound = step.term_price, step.evidence_bound
             task = replace(task, evidence_spec=replace(task.evidence_spec, term_price=step.term_price))
-        chosen._fit, chosen.tree_, chosen.witness_ = task, tree, tree
+        chosen.tree_, chosen.witness_ = tree, tree
         chosen.resolved_params_ = task.resolved(tree.topology.depth)
         chosen.certificate_ = task.certify(tree, self.certificate_, bound)
         chosen.alternatives_ = ()
@@ -838,19 +863,16 @@ class S2OCTClassifier(TreeClassifier):
         chosen._set_notices((*task.features.doubts, *task.known.doubts))
         is_of_fit = isinstance(step, SimplicityStep) and step.term_price is None
         n_terms = step.n_terms if isinstance(step, SimplicityStep) else chosen.certificate_.n_terms
-        chosen._source = (self._as_source(), None if is_of_fit else n_terms)
-        chosen._evidence_fit, chosen._path, chosen._cross_fit = self._evidence_fit, None, None
+        if session.source is None:
+            # A copy of the fitted classifier survives another fit of this one.
+            fitted = copy(self)
+            fitted._session = session
+        else:
+            fitted = session.source[0]
+        source = fitted, None if is_of_fit else n_terms
+        chosen._session = Session(task, session.known, session.evidence_fit, source)
         chosen._complete(task, task)
         return chosen
-
-    def _as_source(self) -> S2OCTClassifier:
-        """Return the fitted classifier for a chosen tree: a copy that survives another fit of this one."""
-        if self._source is not None:
-            return self._source[0]
-        source = copy(self)
-        for name in _OF_SESSION:
-            setattr(source, name, getattr(self, name))
-        return source
 
     def totals_path(
         self,
@@ -915,7 +937,7 @@ class S2OCTClassifier(TreeClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Return everything except the rows of the fit."""
         state: dict[str, Any] = super().__getstate__()
-        return {name: None if name in _OF_SESSION else value for name, value in state.items()}
+        return {**state, "_session": None}
 
 
 def _refuse_without_table(y: Any, table: dict[str, Any], *, held_out: bool = False) -> None:

@@ -129,7 +129,7 @@ def fit_encoded(encoded: EncodedTable, *, stop: Stop | None = None, listener: Li
         return FittedTable(encoded, classifier, classifier.notices_)
     classifier.fit(encoded.features, encoded.known, stop=stop, listener=listener)
     # Totals that were to be estimated are available now.
-    encoded = replace(encoded, known=classifier._known)
+    encoded = replace(encoded, known=classifier._require_session(of_sample=True).known)
     return FittedTable(encoded, classifier, (*encoded.table.doubts, *classifier.notices_))
 
 

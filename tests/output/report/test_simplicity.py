@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -97,7 +98,7 @@ def test_names_are_those_that_the_report_shows(clf, labour_force):
 
 def test_fit_without_guide_or_rows_and_a_path_without_choice_have_no_section(clf, labour_force):
     without_time = copy.copy(clf)
-    without_time._evidence_fit, without_time._fit = clf._evidence_fit, clf._fit
+    without_time._session = replace(clf._session, path=None, cross_fit=None)
     without_time.time_limit = 1e-9
     for other in (labour_force.clf, pickle.loads(pickle.dumps(clf)), without_time):
         page = report_html(other, labour_force.X, labour_force.y, rivals=False)
