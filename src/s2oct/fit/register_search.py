@@ -369,7 +369,7 @@ class RegisterSearch:
         self.n_classes, self.n_domains = counting.tree.topology.n_classes, counting.n_domains
         self.histograms = histograms.reshape(counting.n_regions, self.layout.n_cells, self.layout.width)
         # The numbers in the linear program should be about as large as in a sample.
-        self.scale = max(float(np.abs(terms.cells.high[np.isfinite(terms.cells.high)]).max(initial=1.0)) / 1e4, 1.0)
+        self.scale = max(float(terms.cells.high.max()) / 1e4, 1.0)
         self.prices = np.zeros(terms.cells.low.size)
         self.bound = -np.inf
 

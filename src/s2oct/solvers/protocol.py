@@ -32,7 +32,7 @@ class Limits:
     seed: int = 0
 
     def seconds_left(self, began: float) -> float:
-        """Return the seconds left, always some, for a solve that began at a time of ``time.monotonic``."""
+        """Return the seconds left, at least 0.01, for a solve that began at a time of ``time.monotonic``."""
         return max(self.seconds - (time.monotonic() - began), 0.01)
 
 
