@@ -25,7 +25,7 @@ def table(n=120, seed=0, weights=None, totals=(50, 40)):
     leaves, regions = rng.integers(4, size=n), rng.integers(3, size=n)
     truth = (rng.random(n) < 0.15 + 0.2 * leaves).astype(np.int64)
     codes = np.where(np.arange(n) < 30, truth, UNLABELED)
-    known = Known(Labels(CLASSES, codes), Targets.exact(np.array(totals, dtype=float), n - 30), weights)
+    known = Known.of_rows(Labels(CLASSES, codes), Targets.exact(np.array(totals, dtype=float), n - 30), weights)
     if totals:
         known = replace(known, stated=stated_totals({"yes": totals[1]}, None, y=codes, domains=(), as_shares=False))
     return known, (leaves >= 2).astype(np.int64), leaves, regions
@@ -175,7 +175,7 @@ def test_folds_judge_every_label_by_a_fit_without_it():
         classes_of, _, _ = fit.refit(np.concatenate([kept, unlabeled]), None, fit.targets, 0)
         held = labeled[fold.drawn == 0]
         assert fold.held_out_classes[fold.drawn == 0].tolist() == classes_of(held).tolist()
-    known = Known(Labels(CLASSES, fit.codes), fit.targets)
+    known = Known.of_rows(Labels(CLASSES, fit.codes), fit.targets)
     estimation = difference_estimation(known, np.zeros(60, dtype=np.int64), None, folds)
     for i in labeled:
         judge = next(fold for fold in folds if fold.drawn[i] == 0)

@@ -64,7 +64,7 @@ def test_only_replicates_with_weights_count_for_the_spread():
     """All factors 1 repeat the fit: the labels add no variance, whatever the held-out replicates say."""
     fit = NearestMean.example()
     classes, probabilities, _ = fit.refit(np.arange(60), None, fit.targets, 0)
-    known = Known(Labels(np.array(["a", "b"], dtype=object), fit.codes), fit.targets)
+    known = Known.of_rows(Labels(np.array(["a", "b"], dtype=object), fit.codes), fit.targets)
     same = Drawing(np.ones((20, 3)), 1 / 3)
     repeated = replace(fit, drawing=same)
     found = [repeated.replicate(0, number) for number in range(3 + same.n_added)]

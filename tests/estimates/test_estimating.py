@@ -35,7 +35,7 @@ def completed(fit, *, codes=None, weights=None, targets=None, classes=("no", "ye
     codes = fit.codes if codes is None else codes
     labels = Labels(np.array(classes, dtype=object), codes)
     return {
-        "known": Known(labels, fit.targets if targets is None else targets, weights),
+        "known": Known.of_rows(labels, fit.targets if targets is None else targets, weights),
         "predicted": classes_of(everyone),
         "probabilities": probabilities_of(everyone)[codes == UNLABELED],
         "drawing": Drawing(),
@@ -130,7 +130,7 @@ def test_a_weight_of_k_counts_as_k_rows(line):
     totals = replace(fit.targets.margins[0], codes=np.zeros(int(weights[20:].sum()), dtype=np.int64))
     whole = completed(fit)
     copied = {
-        "known": Known(Labels(whole["known"].classes, fit.codes[copies]), Targets((totals,))),
+        "known": Known.of_rows(Labels(whole["known"].classes, fit.codes[copies]), Targets((totals,))),
         "predicted": whole["predicted"][copies],
         "probabilities": np.repeat(whole["probabilities"], weights[20:], axis=0),
     }

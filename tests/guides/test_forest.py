@@ -225,7 +225,7 @@ def test_the_forests_stop_soon_after_the_deadline(shape, n_reads, stepping_clock
     deadline = Deadline.after(n_reads)
     with pytest.raises(GuideStopped):
         SelfTrainedForest(random_state=0)._fit_known(
-            X, Known(Labels(np.array(["a", "b"]), codes), Targets.exact([m // 2, m - m // 2], m)), deadline
+            X, Known.of_rows(Labels(np.array(["a", "b"]), codes), Targets.exact([m // 2, m - m // 2], m)), deadline
         )
     assert n_reads <= stepping_clock.reads <= n_reads + 10
 
@@ -291,7 +291,7 @@ def test_any_classifier_with_probabilities_is_given_the_totals(clusters, guide):
     X, y, _, unlabeled, totals = clusters
     labels = read_labels(y)
     targets = Targets.exact([unlabeled.sum() - totals["b"], totals["b"]], unlabeled.sum())
-    found = ask_guide(guide, X, Known(labels, targets)).probabilities
+    found = ask_guide(guide, X, Known.of_rows(labels, targets)).probabilities
     wrapped = guide if not isinstance(guide, LogisticRegression) else TopTotalClassifier(guide)
     assert np.allclose(found, wrapped.fit(X, y, totals=totals).predict_proba(X[unlabeled]))
 

@@ -99,7 +99,7 @@ def test_what_is_no_probability_is_refused_as_a_guide_and_in_a_wrapper(broken, n
 
 def test_what_is_no_probability_is_refused_from_a_rival():
     labels = Labels(np.arange(2), np.array([0, 1, 0, 1, *[-1] * UNLABELED]))
-    known = Known(labels, Targets.exact([4, 4], UNLABELED))
+    known = Known.of_rows(labels, Targets.exact([4, 4], UNLABELED))
     with pytest.raises(InvalidProblem, match=naming("Saying", "NaN", 8)):
         assign_classes(
             {"broken": Saying((np.nan, np.nan), (0, 1))},

@@ -138,11 +138,12 @@ def test_two_classes_by_region_have_a_threshold_for_new_rows(survey):
 def test_intervals_are_kept_and_change_nothing_where_they_hold_anyway(survey):
     labels = Labels(NAMES, survey.codes)
     free = survey.targets(np.zeros((3, 3)), np.full((3, 3), 240.0))
-    unbound = TopTotalClassifier(LogisticRegression())._fit_known(survey.X, Known(labels, free))
+    unbound = TopTotalClassifier(LogisticRegression())._fit_known(survey.X, Known.of_rows(labels, free))
     plain = LogisticRegression().fit(survey.X[:45], survey.truth[:45]).predict(survey.X[45:])
     assert (survey.assigned(unbound) == plain).all()
     low, high = np.maximum(survey.known() - 3, 0), survey.known() + 3
-    bound = TopTotalClassifier(LogisticRegression())._fit_known(survey.X, Known(labels, survey.targets(low, high)))
+    known = Known.of_rows(labels, survey.targets(low, high))
+    bound = TopTotalClassifier(LogisticRegression())._fit_known(survey.X, known)
     counts = survey.counts(survey.assigned(bound))
     assert (counts >= low).all()
     assert (counts <= high).all()
@@ -192,7 +193,7 @@ def test_weights_multiply_the_weights_of_the_classes(survey):
     counts = survey.known().sum(axis=0)
     weights = survey.weights
     clf = PriorCorrectedClassifier(LogisticRegression())._fit_known(
-        survey.X, Known(labels, Targets.exact(counts, 240), weights)
+        survey.X, Known.of_rows(labels, Targets.exact(counts, 240), weights)
     )
     shares = np.bincount(survey.truth[:45], weights=weights[:45]) / weights[:45].sum()
     np.testing.assert_allclose(clf.class_weights_, counts / 240 / shares)
@@ -221,7 +222,7 @@ def test_a_class_without_labels_gets_rows_that_resemble_no_labeled_class(name):
     codes = np.where((np.arange(180) % 6 == 0) & (truth < 2), truth, -1)
     totals = np.bincount(truth[codes == -1])
     labels = Labels(np.array(["left", "right", "third"]), codes)
-    found = ask_guide(OUTLIERS[name], X, Known(labels, Targets.exact(totals, int(totals.sum())))).probabilities
+    found = ask_guide(OUTLIERS[name], X, Known.of_rows(labels, Targets.exact(totals, int(totals.sum())))).probabilities
     assert np.bincount(found.argmax(axis=1)).tolist() == totals.tolist()
     assert (found.argmax(axis=1) == truth[codes == -1]).mean() > 0.8
 
@@ -234,7 +235,7 @@ def test_one_labeled_class_of_three_is_told_from_the_others(name):
     codes = np.where((np.arange(180) % 6 == 0) & (truth == 0), 0, -1)
     totals = np.bincount(truth[codes == -1])
     labels = Labels(np.array(["left", "right", "third"]), codes)
-    found = ask_guide(OUTLIERS[name], X, Known(labels, Targets.exact(totals, int(totals.sum())))).probabilities
+    found = ask_guide(OUTLIERS[name], X, Known.of_rows(labels, Targets.exact(totals, int(totals.sum())))).probabilities
     assert np.bincount(found.argmax(axis=1)).tolist() == totals.tolist()
     assert ((found.argmax(axis=1) == 0) == (truth[codes == -1] == 0)).mean() > 0.85
 
@@ -244,7 +245,7 @@ def test_one_labeled_class_of_three_is_told_from_the_others(name):
 
 def test_rivals_meet_the_totals_of_every_region(survey):
     assigned = assign_classes(
-        usual_rivals(), survey.X, Known(Labels(np.arange(3), survey.codes), survey.targets(survey.known()))
+        usual_rivals(), survey.X, Known.of_rows(Labels(np.arange(3), survey.codes), survey.targets(survey.known()))
     )
     for classes in assigned.values():
         assert (survey.counts(classes) == survey.known()).all()

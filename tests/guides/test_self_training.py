@@ -18,7 +18,7 @@ def known_rows(codes, totals, n_labeled=None, weights=None):
     n_labeled = len(codes) if n_labeled is None else n_labeled
     m = int(sum(totals)) if len(codes) == n_labeled else len(codes) - n_labeled
     all_codes = np.append(codes[:n_labeled], np.full(m, -1))
-    return Known(Labels(np.arange(len(totals)), all_codes), Targets.exact(totals, m), weights).in_rows
+    return Known.of_rows(Labels(np.arange(len(totals)), all_codes), Targets.exact(totals, m), weights).in_rows
 
 
 def trained(rows, codes, n_labeled, n_second, n_rounds=0, n_trees=60):

@@ -83,6 +83,14 @@ def test_rows_of_weight_0_do_not_count_and_keep_their_label():
     assert completed.tolist() == list("abcaacab")
 
 
+def test_a_label_held_back_is_missing_in_the_table_too():
+    weights = np.array([0.0, 2.0, 1.0, 1.0, 1.0, 0.0, 2.0, 1.0])
+    held = known_rows({"a": 2, "b": 1, "c": 1}, weights=weights).without(np.array([0]))
+    values = np.arange(float((~held.is_labeled).sum()))
+    found = held.of_unlabeled(values)
+    assert found[~np.isnan(found)].tolist() == values.tolist()
+
+
 def test_mean_weights_count_rows_and_equal_weights_are_none():
     known = known_rows({"a": 4, "b": 2, "c": 2}, weights=np.full(8, 2.0))
     assert known.in_rows.weights is None

@@ -58,7 +58,7 @@ def test_rows_held_back_are_unlabeled_and_counted_in_the_totals():
     FITS.clear()
     labels = Labels(np.array([0, 1]), np.array([0, 1, 0, 1, 1, *[-1] * 30]))
     folds = [np.array([0, 1]), np.array([2, 3, 4])]
-    known = Known(labels, Targets.exact([20, 10], 30))
+    known = Known.of_rows(labels, Targets.exact([20, 10], 30))
     (trial,) = cross_fit({"noted": Noted()}, Features(None, plain_encoding("x"), np.zeros((35, 1))), known, folds)
     assert [np.flatnonzero(~found.is_labeled).tolist() for found in FITS] == [
         [0, 1, *range(5, 35)],

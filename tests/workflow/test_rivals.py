@@ -16,7 +16,7 @@ from s2oct.workflow.comparison import assign_classes, light_rivals, strong, usua
 
 
 def known(codes, totals):
-    return Known(Labels(np.arange(2), codes), Targets.exact(totals, 40))
+    return Known.of_rows(Labels(np.arange(2), codes), Targets.exact(totals, 40))
 
 
 @pytest.fixture

@@ -65,14 +65,11 @@ def represented_rows(
         for power in (1, 2)
     )
     rows = np.concatenate([labeled, unlabeled[chosen]])
-    representing = replace(
-        known,
-        labels=Labels(known.classes, known.labels.codes[rows]),
-        targets=known.targets.of_rows(chosen),
-        weights=np.concatenate([known.sizes[labeled], own * factor[here]]),
-        domains=(),
-        counted=None,
-        given=None,
+    representing = known.with_rows(
+        Labels(known.classes, known.labels.codes[rows]),
+        known.targets.of_rows(chosen),
+        np.concatenate([known.sizes[labeled], own * factor[here]]),
+        (),
     )
     return representing, rows, own**2 * square[here]
 

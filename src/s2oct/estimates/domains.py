@@ -192,11 +192,12 @@ def _probabilities_of(rows: IntArray, sampled: IntArray, probabilities: FloatArr
 def _survey_replicates(fit: FitTask, replicate_weights: Any, scale: float | None) -> Drawing:
     """Return the user's replicate weights over the weights of the fit, with the scale of their variance."""
     known, n_given = fit.known, len(fit.features)
-    codes, weights = known.labels.codes, known.weights
-    if known.counted is not None:
-        # Rows of weight 0 are treated as unlabeled, so their replicate weights are ignored.
-        codes, weights = np.full(n_given, UNLABELED), np.zeros(n_given)
-        codes[known.counted], weights[known.counted] = known.labels.codes, known.sizes
+    # Rows of weight 0 are treated as unlabeled, so their replicate weights are ignored.
+    codes, weights = np.full(n_given, UNLABELED), None
+    codes[known.counted] = known.labels.codes
+    if known.weights is not None:
+        weights = np.zeros(n_given)
+        weights[known.counted] = known.weights
     factors = read_replicate_weights(replicate_weights, fit.features.table, codes, known.classes, weights)
     default = 1 / factors.shape[1]
     return Drawing(factors, default if scale is None else POSITIVE.read("replicate_scale", scale))

@@ -177,7 +177,7 @@ class Refits:
         weights = None if known.weights is None else known.weights[rows]
         if factors is not None:
             weights = factors if weights is None else weights * factors
-        drawn = Known(Labels(known.classes, known.labels.codes[rows]), targets, weights)
+        drawn = Known.of_rows(Labels(known.classes, known.labels.codes[rows]), targets, weights)
         problem = Problem.from_labels(fit.rows[rows], drawn.labels, targets)
         if weights is not None:
             labeled = drawn.is_labeled

@@ -158,10 +158,7 @@ def _codes(y: Any, classes: list[Any], n_rows: int, uncounted: Sequence[Any]) ->
     """Return the class index of each row in the estimator's order; none for classes whose labels have weight 0."""
     if y is None:
         return np.full(n_rows, UNLABELED, dtype=np.int64)
-    if isinstance(y, Known):
-        labels = y.labels if y.given is None else y.given
-    else:
-        labels = read_labels(y, n_rows=n_rows, named=classes)
+    labels = y.given if isinstance(y, Known) else read_labels(y, n_rows=n_rows, named=classes)
     unknown = [label for label in labels.classes.tolist() if label not in classes and label not in uncounted]
     if unknown:
         raise InvalidProblem(f"The classes of the tree are {classes}, but y has labels {unknown[:10]}.")
@@ -260,12 +257,11 @@ def known_of_rows(
 def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: bool = True) -> SeenTotals:
     """Return all totals for some rows: those stated, or those of the fit if the rows are the same."""
     unit = getattr(estimator.certificate_, "unit", 1.0) if hasattr(estimator, "certificate_") else 1.0
-    counted = np.arange(len(rows.X)) if known.counted is None else known.counted
     sizes, free = np.zeros(len(rows.X)), ~rows.is_labeled
-    sizes[counted] = known.sizes
+    sizes[known.counted] = known.sizes
     is_weighted, is_stated = known.weights is not None, bool(known.stated.tables)
     if is_stated:
-        unlabeled = counted[~known.is_labeled]
+        unlabeled = known.counted[~known.is_labeled]
         cells = counted_cells(known.targets, rows.predicted[unlabeled], sizes[unlabeled])
     else:
         # OCT-H has no totals.
@@ -273,7 +269,7 @@ def see_totals(estimator: Any, rows: FittedRows, known: Known, *, is_of_fit: boo
     is_known = is_weighted or unit == 1 or is_stated or not is_of_fit
     domains = [np.full(len(rows.X), "", dtype=object) for _ in known.domains]
     for of_rows, (_, values) in zip(domains, known.domains, strict=True):
-        of_rows[counted] = [str(value) for value in values]
+        of_rows[known.counted] = [str(value) for value in values]
     given_of = _given_of(known.stated)
     stated = [{text_of(domain): entries for domain, entries in table.items()} for table in known.stated.tables]
 
@@ -369,8 +365,7 @@ def are_data_of_fit(estimator: Any, rows: FittedRows, known: Known) -> bool:
     summary: DataSummary | None = getattr(estimator, "data_summary_", None)
     if summary is None:
         return True
-    if known.counted is not None:
-        rows = replace(rows, X=rows.X[known.counted], codes=known.labels.codes)
+    rows = replace(rows, X=known.of_counted(rows.X), codes=known.of_counted(rows.codes))
     n_labeled = int(rows.is_labeled.sum())
     if (n_labeled, len(rows.X) - n_labeled) != (summary.n_labeled, summary.n_unlabeled):
         return False

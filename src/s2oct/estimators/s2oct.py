@@ -418,7 +418,7 @@ class S2OCTClassifier(TreeClassifier):
             lambda rows: np.asarray(self.classes_[self.tree_.predict(all_rows[rows])]),
         )
         self._uncounted_classes = known.uncounted_classes
-        self.contradicted_ = known.positions(contradicted)
+        self.contradicted_ = known.counted[contradicted]
         self.stability_ = known.of_unlabeled(self.stability_)
 
     def _is_contradicted(self, task: FitTask) -> BoolArray:

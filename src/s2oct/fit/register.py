@@ -164,12 +164,9 @@ def sampled_targets(known: Known, rows: IntArray | BoolArray, sizes: FloatArray,
 
 def sample_known(known: Known, rows: IntArray | BoolArray, targets: Targets) -> Known:
     """Labels, weights and domains of some rows, with their own totals."""
-    return replace(
-        known,
-        labels=Labels(known.classes, known.labels.codes[rows]),
-        targets=targets,
-        weights=None if known.weights is None else known.weights[rows],
-        domains=tuple((name, cells[rows]) for name, cells in known.domains),
-        counted=None,
-        given=None,
+    return known.with_rows(
+        Labels(known.classes, known.labels.codes[rows]),
+        targets,
+        None if known.weights is None else known.weights[rows],
+        tuple((name, cells[rows]) for name, cells in known.domains),
     )

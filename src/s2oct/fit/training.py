@@ -217,7 +217,7 @@ class FitTask:
         """Return the task for the sample of a register in memory."""
         table = self.features.table
         if table is not register.rows:
-            table = _safe_indexing(table, self.known.positions(register.positions))
+            table = _safe_indexing(table, self.known.counted[register.positions])
         features = replace(self.features, table=table, rows=register.rows)
         return replace(self, features=features, rows=register.rows, known=register.known)
 

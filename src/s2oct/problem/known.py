@@ -77,30 +77,37 @@ class Known:
         Survey weights.
     domains : sequence of (str, ndarray of shape (n_rows,))
         For each margin its name and the domain of each row; empty for the whole table.
+    counted : ndarray of int
+        Positions of these rows in the table.
+    given : Labels
+        Classes and codes of all rows of the table.
     stated : StatedTotals
         The totals as stated by the user.
-    counted : ndarray of int or None
-        Positions of these rows in the table; None if all its rows count.
-    given : Labels or None
-        Classes and codes of all rows of the table, if some do not count.
     n_unseen : int
         Unlabeled rows of a register that are not among these rows. The targets count them.
     """
 
     labels: Labels
     targets: Targets
-    weights: FloatArray | None = None
-    domains: Domains = ()
+    weights: FloatArray | None
+    domains: Domains
+    counted: IntArray
+    given: Labels
     stated: StatedTotals = NOTHING_STATED
-    counted: IntArray | None = None
-    given: Labels | None = None
     n_unseen: int = 0
+
+    @classmethod
+    def of_rows(
+        cls, labels: Labels, targets: Targets, weights: FloatArray | None = None, domains: Domains = ()
+    ) -> Known:
+        """What is known of rows that all count."""
+        return cls(labels, targets, weights, domains, np.arange(len(labels.codes)), labels)
 
     @classmethod
     def complete(cls, labels: Labels, weights: FloatArray | None = None) -> Known:
         """Labels and weights of a table without unlabeled rows, and therefore without totals."""
         known = cls.without_totals(labels, weights)
-        if known.counted is not None:
+        if len(known.classes) < len(labels.classes):
             refuse_unusable_classes(known.classes.tolist())
         return known
 
@@ -110,11 +117,17 @@ class Known:
     ) -> Known:
         """The rows that count, with no total yet; classes that have no such row and are not named are dropped."""
         counted, labels = counted_rows(weights), given
-        if counted is not None and weights is not None:
+        if counted is None:
+            counted = np.arange(len(given.codes))
+        elif weights is not None:
             labels, weights = given.of_rows(counted, named), weights[counted]
             domains = tuple((name, values[counted]) for name, values in domains)
         nothing = Targets.exact(np.zeros(len(labels.classes)), int((~labels.is_labeled).sum()))
-        return cls(labels, nothing, weights, domains, counted=counted, given=None if counted is None else given)
+        return cls(labels, nothing, weights, domains, counted, given)
+
+    def with_rows(self, labels: Labels, targets: Targets, weights: FloatArray | None, domains: Domains) -> Known:
+        """The same totals as stated, for other rows, which all count."""
+        return replace(Known.of_rows(labels, targets, weights, domains), stated=self.stated, n_unseen=self.n_unseen)
 
     def with_totals(self, stated: StatedTotals, unseen: FloatArray | None = None) -> Known:
         """The same with totals; ``unseen`` is the weight of rows of the register that are not among these."""
@@ -245,26 +258,25 @@ class Known:
             category=EstimatedTotalsWarning,
         )
 
-    def of_counted(self, rows: Any) -> Any:
-        """The rows of an array that count."""
-        return rows if self.counted is None else rows[self.counted]
+    @property
+    def counts_all(self) -> bool:
+        """Whether all rows of the table count."""
+        return len(self.counted) == len(self.given.codes)
 
-    def positions(self, rows: IntArray) -> IntArray:
-        """Positions of some of the rows in the table."""
-        return rows if self.counted is None else self.counted[rows]
+    def of_counted(self, rows: Any) -> Any:
+        """The rows of an array that count; the array itself if all do, because it may be large."""
+        return rows if self.counts_all else rows[self.counted]
 
     @property
     def uncounted(self) -> IntArray:
         """Positions of the unlabeled rows of the table that do not count."""
-        if self.counted is None or self.given is None:
-            return np.empty(0, dtype=np.int64)
         return np.setdiff1d(np.flatnonzero(~self.given.is_labeled), self.counted)
 
     @property
     def uncounted_classes(self) -> tuple[Any, ...]:
         """Classes whose labels all have weight 0."""
         known = self.classes.tolist()
-        return () if self.given is None else tuple(c for c in self.given.classes.tolist() if c not in known)
+        return tuple(label for label in self.given.classes.tolist() if label not in known)
 
     def completed(self, classes: ObjectArray, predict: Callable[[IntArray], ObjectArray]) -> ObjectArray:
         """A label for every row of the table.
@@ -276,8 +288,6 @@ class Known:
         predict : callable
             Takes positions of other rows and returns their labels. A row that has a label keeps it.
         """
-        if self.counted is None or self.given is None:
-            return classes
         found = np.asarray(self.given.classes[np.maximum(self.given.codes, 0)])
         found[self.counted] = classes
         if len(self.uncounted):
@@ -286,8 +296,6 @@ class Known:
 
     def of_unlabeled(self, values: FloatArray) -> FloatArray:
         """Values of all unlabeled rows of the table, given those of the rows that count; NaN for the others."""
-        if self.counted is None or self.given is None:
-            return values
         everywhere = np.full((len(self.given.codes), *values.shape[1:]), np.nan)
         everywhere[self.counted[~self.is_labeled]] = values
         return np.asarray(everywhere[~self.given.is_labeled])
@@ -297,14 +305,11 @@ class Known:
         place = np.full(len(classes) + 1, UNLABELED)
         place[classes] = np.arange(len(classes))
         rank = np.cumsum(~self.is_labeled) - 1
-        return replace(
-            self,
-            labels=Labels(self.classes[classes], place[self.labels.codes[rows]]),
-            targets=self.targets.arranged(rank[rows[~self.is_labeled[rows]]], classes),
-            weights=None if self.weights is None else self.weights[rows],
-            domains=tuple((name, values[rows]) for name, values in self.domains),
-            counted=None,
-            given=None,
+        return self.with_rows(
+            Labels(self.classes[classes], place[self.labels.codes[rows]]),
+            self.targets.arranged(rank[rows[~self.is_labeled[rows]]], classes),
+            None if self.weights is None else self.weights[rows],
+            tuple((name, values[rows]) for name, values in self.domains),
         )
 
     def without(self, held: IntArray) -> Known:
@@ -313,11 +318,12 @@ class Known:
         If they are more than a tenth of the unlabeled rows of a domain, exact totals would reveal their classes. The
         totals are then intervals that hold for any classes of these rows.
         """
-        codes = self.labels.codes.copy()
-        codes[held] = UNLABELED
+        codes, codes_of_table = self.labels.codes.copy(), self.given.codes.copy()
+        codes[held] = codes_of_table[self.counted[held]] = UNLABELED
         divided = [values for _, values in self.domains] or [np.full(len(codes), WHOLE, dtype=object)]
         margins = tuple(self._grown(*pair, held) for pair in zip(self.targets.margins, divided, strict=True))
-        return replace(self, labels=Labels(self.classes, codes), targets=Targets(margins))
+        given = Labels(self.given.classes, codes_of_table)
+        return replace(self, labels=Labels(self.classes, codes), targets=Targets(margins), given=given)
 
     def _grown(self, margin: Margin, values: ObjectArray, held: IntArray) -> Margin:
         """A margin with the held-out rows among its unlabeled ones."""
@@ -624,7 +630,7 @@ def counted_part(X: Any, known: Known) -> Any:
     """The rows of a table in any form that count."""
     from sklearn.utils import _safe_indexing
 
-    return X if known.counted is None else _safe_indexing(X, known.counted)
+    return X if known.counts_all else _safe_indexing(X, known.counted)
 
 
 def read_complete_labels(y: Any, n_rows: int) -> Labels | None:

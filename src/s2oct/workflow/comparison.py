@@ -138,7 +138,7 @@ def compare_encoded(encoded: EncodedTable, *, n_folds: int = 5, announce: Announ
     labels = Labels(np.arange(len(counted.classes)), counted.labels.codes)
     # Notices about all rows need not be repeated for every fold.
     stated = replace(counted.stated, is_default=False)
-    known = replace(counted, labels=labels, counted=None, given=None, stated=stated)
+    known = replace(counted, stated=stated).with_rows(labels, counted.targets, counted.weights, counted.domains)
     methods, seed = _methods(encoded, len(labels.classes))
     folds = held_out_folds(labels.codes, n_folds, seed)
     held = HeldOut.of_folds(replace(known, labels=Labels(counted.classes, labels.codes)), folds)

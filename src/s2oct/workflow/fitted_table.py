@@ -92,10 +92,8 @@ class FittedTable:
 
     def _stability(self) -> FloatArray:
         """Return the stability of each unlabeled row; NaN for labeled rows, or if no other tree was found."""
-        known = self.encoded.known
-        labels = known.labels if known.given is None else known.given
         stability = np.full(self.table.n_rows, np.nan)
-        stability[~labels.is_labeled] = self.classifier.stability_
+        stability[~self.encoded.known.given.is_labeled] = self.classifier.stability_
         return stability
 
 

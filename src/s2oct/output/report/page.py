@@ -284,7 +284,7 @@ def _comparison(
     if rivals is False or not is_known or rows.is_labeled.all():
         return None
     totals = np.array([round(line["known"]) for line in sample["classes"]], dtype=np.int64)
-    known = Known(Labels(np.arange(rows.n_classes), rows.codes), Targets.exact(totals, sample["n_unlabeled"]))
+    known = Known.of_rows(Labels(np.arange(rows.n_classes), rows.codes), Targets.exact(totals, sample["n_unlabeled"]))
     assigned = assign_classes(usual_rivals() if rivals is True else rivals, rows.X, known)
     return trees.compare_rivals(rows, assigned, names, stability)
 
