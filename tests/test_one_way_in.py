@@ -159,7 +159,7 @@ def fit_on_the_page(folder: Path, suffix: str) -> Path:
     view = asked.look(session, **choices)
     assert view["complaints"] == []
     job = asked("POST", f"api/sessions/{session}/fits", choices).json["number"]
-    return asked.desk.session(session).job(job).folder
+    return asked.workspace.session(session).job(job).folder
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from s2oct.wording import amount, brief, count, duration, listed, plural, printable
+from s2oct.wording import amount, brief, duration, listed, plural, printable
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (count(12345), "12,345"),
+        (amount(12345), "12,345"),
         (amount(21870.0), "21,870"),
         (amount(21873.46), "21,873"),
         (amount(-0.123456), "-0.1235"),

@@ -11,11 +11,6 @@ _LARGEST_WRITTEN_OUT = 1e15
 _MOST_DECIMALS = 12
 
 
-def count(number: float) -> str:
-    """Format an integer with thousands separators."""
-    return f"{int(number):,}"
-
-
 def amount(value: float, digits: int = 4) -> str:
     """Format a number to ``digits`` digits, with thousands separators and no exponent: 21,870 and 0.0123."""
     size = abs(value)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from s2oct.app.desk import Desk
 from s2oct.app.jobs import Workforce
 from s2oct.app.server import Guard, make_app
+from s2oct.app.workspace import Workspace
 
 PORT = 8765
 
@@ -37,8 +37,8 @@ class Asked:
     """The application behind its guard, for one folder of sessions."""
 
     def __init__(self, folder: Any) -> None:
-        self.desk = Desk(folder, NoSpares())
-        self.guard = Guard(make_app(self.desk), PORT)
+        self.workspace = Workspace(folder, NoSpares())
+        self.guard = Guard(make_app(self.workspace), PORT)
 
     def raw(self, method: str, path: str, body: Any = b"", headers: dict[str, str] | None = None) -> Answer:
         """One request with a whole path; the headers of a browser's own page unless others are given."""

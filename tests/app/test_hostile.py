@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import s2oct.app.store as uploads
-from s2oct.app.desk import MOST_JOBS
 from s2oct.app.jobs import Workforce
+from s2oct.app.workspace import MOST_JOBS
 from s2oct.tables.formats import ReadingLimit
 from tests.app.conftest import TABLE
 from tests.app.hostile import hostile_files, hostile_names
@@ -160,7 +160,7 @@ def test_an_id_that_is_none_opens_nothing(asked, session, id):
         assert asked(method, f"api/sessions/{id}").status in (404, 405)
     for name in ("../../session.json", "..%2fsession.json", "order.json", "process.json", "traceback.txt"):
         assert asked("GET", f"api/sessions/{session}/jobs/1/files/{name}").status == 404
-    assert (asked.desk.session(session).folder / "table.csv").exists()
+    assert (asked.workspace.session(session).folder / "table.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -240,5 +240,5 @@ def test_no_more_jobs_run_at_once_than_the_machine_can_bear(asked, fitted):
         answer = asked("POST", f"api/sessions/{fitted}/{path}", body)
         assert answer.status == 429
         assert names(answer.json["message"], "stop")
-    asked.desk.session(fitted).job("1").log("end", how="done")
+    asked.workspace.session(fitted).job("1").log("end", how="done")
     assert asked("POST", f"api/sessions/{fitted}/fits", choices).status == 200

@@ -63,7 +63,7 @@ def test_no_request_of_a_foreign_page_is_answered_though_it_knows_the_token(aske
         answer = asked.raw(method, f"/{asked.guard.token}/{path.format(id=session)}", b"{}", headers)
         assert answer.status == 403, (method, path)
         assert session not in answer.body.decode()
-    assert (asked.desk.session(session).folder / "table.csv").exists()
+    assert (asked.workspace.session(session).folder / "table.csv").exists()
 
 
 @pytest.mark.parametrize("token", ["", "x", "{token}x", "static", "{token}%00"], ids=repr)
@@ -72,7 +72,7 @@ def test_no_request_without_the_token_is_answered(asked, session, token):
     for method, path in ROUTES:
         assert asked.raw(method, f"/{wrong}/{path.format(id=session)}", b"{}").status == 403, (method, path)
         assert asked.raw(method, f"/{path.format(id=session)}", b"{}").status == 403, (method, path)
-    assert (asked.desk.session(session).folder / "table.csv").exists()
+    assert (asked.workspace.session(session).folder / "table.csv").exists()
 
 
 def test_the_page_itself_is_answered(asked, session):

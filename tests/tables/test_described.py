@@ -65,8 +65,8 @@ def test_rules_on_raw_rows_predict_what_the_tree_predicts_on_encoded_ones(encodi
     for b in range(7):
         used = rng.choice(p, size=1 if rng.random() < 0.7 else 3, replace=False)
         if rng.random() < 0.4:
-            column = encoding.source(used[0])[0]
-            used = np.array([j for j in range(p) if encoding.source(j)[0] is column])
+            column = encoding.sources[used[0]][0]
+            used = np.array([j for j in range(p) if encoding.sources[j][0] is column])
         omega[b, used] = rng.choice([-2.0, -1.0, 0.5, 1.0], size=len(used))
         gamma[b] = rng.choice([-41.0, -1.0, -0.5, 0.0, 0.5, 1.0, 41.0])
     tree = ObliqueTree(Topology(3), omega, gamma, rng.integers(0, 2, size=8))

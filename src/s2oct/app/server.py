@@ -24,9 +24,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from s2oct.app.choices import Malformed
-from s2oct.app.desk import FILES, Busy, Desk
 from s2oct.app.jobs import StoredJob
 from s2oct.app.store import LIMIT, StoredSession, copy_table, receive_table, receive_totals
+from s2oct.app.workspace import FILES, Busy, Workspace
 from s2oct.errors import InvalidProblem, S2OCTError
 from s2oct.tables.formats import TooLarge
 
@@ -95,11 +95,11 @@ def serve(folder: Path, table: Path | None, port: int, announce: Callable[[str],
     announce : callable
         Called with the address of the page once the server listens.
     """
-    desk = Desk(folder)
-    desk.sweep()
+    workspace = Workspace(folder)
+    workspace.sweep()
     first = None if table is None else copy_table(folder, table)
     with _listening(port) as listener:
-        guard = Guard(make_app(desk), listener.getsockname()[1])
+        guard = Guard(make_app(workspace), listener.getsockname()[1])
         # From here on, requests wait until the server answers them.
         announce(guard.address + ("" if first is None else f"#{first.id}"))
         config = uvicorn.Config(
@@ -181,17 +181,17 @@ class Guard:
         return f"/{rest}" if hmac.compare_digest(first.encode(), self.token.encode()) else None
 
 
-def make_app(desk: Desk) -> Starlette:
+def make_app(workspace: Workspace) -> Starlette:
     """Make the application; the guard around it controls access."""
     handlers: dict[Any, Any] = dict.fromkeys((HTTPException, *STATUSES), _error)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        await run_in_threadpool(desk.workforce.close)
+        await run_in_threadpool(workspace.workforce.close)
 
     app = Starlette(routes=_routes(), exception_handlers=handlers, lifespan=lifespan)
-    app.state.desk = desk
+    app.state.workspace = workspace
     return app
 
 
@@ -201,46 +201,46 @@ def _routes() -> list[Route]:
         Route("/", partial(_page_file, folder="static")),
         Route("/static/{name}", partial(_page_file, folder="static")),
         Route("/texts/{name}", partial(_page_file, folder="texts")),
-        Route("/api/sessions", _answer(Desk.list)),
+        Route("/api/sessions", _answer(Workspace.list)),
         Route("/api/sessions", _upload, methods=["PUT"]),
-        Route(session, _answer(Desk.open, _session)),
-        Route(session, _answer(Desk.delete, _session), methods=["DELETE"]),
+        Route(session, _answer(Workspace.open, _session)),
+        Route(session, _answer(Workspace.delete, _session), methods=["DELETE"]),
         Route(f"{session}/totals", _totals, methods=["PUT"]),
-        Route(f"{session}/look", _answer(Desk.look, _session, has_json=True), methods=["POST"]),
-        Route(f"{session}/fits", _answer(Desk.start_fit, _session, has_json=True), methods=["POST"]),
-        Route(job, _answer(Desk.job_state, _job)),
-        Route(f"{job}/more", _answer(Desk.start_more, _session, _job, has_json=True), methods=["POST"]),
-        Route(f"{job}/result", _answer(Desk.result, _job)),
-        Route(f"{job}/rows", _answer(Desk.leaf_rows, _session, _job, has_json=True), methods=["POST"]),
-        Route(f"{job}/path", _answer(Desk.row_path, _session, _job, has_json=True), methods=["POST"]),
-        Route(f"{job}/stop", _answer(Desk.stop, _job), methods=["POST"]),
+        Route(f"{session}/look", _answer(Workspace.look, _session, has_json=True), methods=["POST"]),
+        Route(f"{session}/fits", _answer(Workspace.start_fit, _session, has_json=True), methods=["POST"]),
+        Route(job, _answer(Workspace.job_state, _job)),
+        Route(f"{job}/more", _answer(Workspace.start_more, _session, _job, has_json=True), methods=["POST"]),
+        Route(f"{job}/result", _answer(Workspace.result, _job)),
+        Route(f"{job}/rows", _answer(Workspace.leaf_rows, _session, _job, has_json=True), methods=["POST"]),
+        Route(f"{job}/path", _answer(Workspace.row_path, _session, _job, has_json=True), methods=["POST"]),
+        Route(f"{job}/stop", _answer(Workspace.stop, _job), methods=["POST"]),
         Route(f"{job}/events", _events),
         Route(f"{job}/files/{{name}}", _download),
     ]
 
 
 def _answer(work: Callable[..., Any], *parts: Callable[[Request], Any], has_json: bool = False) -> Endpoint:
-    """Make an endpoint that calls the desk with parts of the request and, if it ``has_json``, with that.
+    """Make an endpoint that calls the workspace with parts of the request and, if it ``has_json``, with that.
 
-    The desk runs in a thread, so that pages do not wait for each other.
+    The workspace runs in a thread, so that pages do not wait for each other.
     """
 
     async def endpoint(request: Request) -> Response:
         arguments = [part(request) for part in parts]
         if has_json:
             arguments.append(await _read_request(request))
-        return JSONResponse(await run_in_threadpool(work, _desk(request), *arguments))
+        return JSONResponse(await run_in_threadpool(work, _workspace(request), *arguments))
 
     return endpoint
 
 
-def _desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
-    return desk
+def _workspace(request: Request) -> Workspace:
+    workspace: Workspace = request.app.state.workspace
+    return workspace
 
 
 def _session(request: Request) -> StoredSession:
-    return _desk(request).session(request.path_params["session"])
+    return _workspace(request).session(request.path_params["session"])
 
 
 def _job(request: Request) -> StoredJob:
@@ -262,8 +262,8 @@ async def _page_file(request: Request, folder: str) -> Response:
 async def _upload(request: Request) -> Response:
     """Make a session from an uploaded table."""
     _refuse_length(request)
-    session = await receive_table(_desk(request).folder, request.query_params.get("name", ""), request.stream())
-    return JSONResponse(await run_in_threadpool(_desk(request).open, session))
+    session = await receive_table(_workspace(request).folder, request.query_params.get("name", ""), request.stream())
+    return JSONResponse(await run_in_threadpool(_workspace(request).open, session))
 
 
 async def _totals(request: Request) -> Response:
@@ -271,12 +271,12 @@ async def _totals(request: Request) -> Response:
     _refuse_length(request)
     session = _session(request)
     await receive_totals(session, request.query_params.get("name", ""), request.stream())
-    return JSONResponse(await run_in_threadpool(_desk(request).open, session))
+    return JSONResponse(await run_in_threadpool(_workspace(request).open, session))
 
 
 async def _events(request: Request) -> Response:
     """Stream the events of a job, starting after a given event."""
-    job, seen, workforce = _job(request), request.headers.get("last-event-id", ""), _desk(request).workforce
+    job, seen, workforce = _job(request), request.headers.get("last-event-id", ""), _workspace(request).workforce
     last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0
     stream = job.stream(last, lambda: workforce.notice_death(job))
     return StreamingResponse(stream, media_type="text/event-stream")

@@ -20,7 +20,7 @@ from s2oct.errors import Message
 from s2oct.problem.batches import MOST_WHOLE
 from s2oct.tables.columns import FEATURE, ID, ColumnUse
 from s2oct.tables.target import STABILITY, added_name
-from s2oct.wording import aligned, amount, count, plural, printable
+from s2oct.wording import aligned, amount, plural, printable
 from s2oct.workflow.encoded_table import EncodedTable, encode_table, may_be_register
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _print_summary(fitted: FittedTable, written: list[Path]) -> None:
     rows, certificate = fitted.classifier.data_summary_, fitted.classifier.certificate_
     classes = fitted.classifier.classes_.tolist()
     unlabeled = plural(rows.n_unlabeled, "unlabeled row")
-    say(f"{count(rows.n_labeled)} labeled and {unlabeled}; {_known_totals(fitted)}")
+    say(f"{amount(rows.n_labeled)} labeled and {unlabeled}; {_known_totals(fitted)}")
     print()
     _print_columns(fitted.encoded.uses)
     print()
@@ -224,7 +224,7 @@ def _is_plain(use: ColumnUse) -> bool:
 
 
 def _column_cells(use: ColumnUse) -> tuple[str, str, str, str]:
-    missing = f"{count(use.n_missing)}: {use.filling}" if use.n_missing else ""
+    missing = f"{amount(use.n_missing)}: {use.filling}" if use.n_missing else ""
     return _short(use.name), use.role, printable(" ".join(use.treatment.split())), missing
 
 

@@ -22,7 +22,7 @@ from s2oct.tables.partly_labeled import PartlyLabeledTable, read_partly_labeled
 from s2oct.tables.source import Source
 from s2oct.trees.tree import MAX_DEPTH
 from s2oct.version import __version__, installed_versions
-from s2oct.wording import count, plural
+from s2oct.wording import amount, plural
 
 if TYPE_CHECKING:
     from s2oct.p2.milp import ModelSize
@@ -161,7 +161,7 @@ def _print_prospects(table: PartlyLabeledTable, n_features: int, depth: int | No
     m, depth = table.n_unlabeled, depth or paper_depth(table.n_rows, n_classes)
     size = p2_size(table.n_rows - m, m, n_features, depth)
     print(
-        f"{count(table.n_rows - m)} labeled and {plural(m, 'unlabeled row')}, {plural(n_features, 'feature')}, "
+        f"{amount(table.n_rows - m)} labeled and {plural(m, 'unlabeled row')}, {plural(n_features, 'feature')}, "
         f"depth {depth}"
     )
     print(

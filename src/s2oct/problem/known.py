@@ -41,7 +41,7 @@ from s2oct.problem.totals import (
     read_targets,
     stated_totals,
 )
-from s2oct.wording import amount, brief, count, listed, plural
+from s2oct.wording import amount, brief, listed, plural
 
 _ROUNDING = 1e-9
 
@@ -670,7 +670,7 @@ def warn_of_unlabeled(is_labeled: BoolArray) -> None:
     """Warn if some of the rows to be scored are unlabeled."""
     if not is_labeled.all():
         warn_caller(
-            f"{count((~is_labeled).sum())} of {plural(len(is_labeled), 'row')} to be scored are unlabeled and do not "
+            f"{amount((~is_labeled).sum())} of {plural(len(is_labeled), 'row')} to be scored are unlabeled and do not "
             "count. In cross-validation, use LabeledKFold: other splitters take unlabeled rows out of the training "
             "set, and the known totals do not hold for the rest.",
             UnlabeledScoreWarning,

@@ -24,7 +24,7 @@ from s2oct.errors import InvalidProblem, InvalidTable, Remedy
 from s2oct.tables.columns import named_columns
 from s2oct.tables.dialect import Dialect, Transcoder, detect_delimiter
 from s2oct.tables.formats import GZIP, ReadingLimit
-from s2oct.wording import count
+from s2oct.wording import amount
 
 LOOK = 2**16
 """Number of bytes used to detect encoding and delimiter; most headers are shorter."""
@@ -133,7 +133,7 @@ class CsvFile:
                 names = next(csv.reader(lines, delimiter=delimiter), [])
             except csv.Error as error:
                 raise InvalidProblem(
-                    f"A column name in the first line of {self._name!r} has more than {count(csv.field_size_limit())} "
+                    f"A column name in the first line of {self._name!r} has more than {amount(csv.field_size_limit())} "
                     "characters: is a closing quote missing?"
                 ) from error
             if is_whole or lines.read(1):

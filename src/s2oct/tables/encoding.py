@@ -338,14 +338,19 @@ class Encoding:
         """The features, as shown to readers."""
         return tuple(feature for column in self.columns for feature in column.described)
 
-    def source(self, j: int) -> tuple[Column, str | None]:
-        """Return the column of a feature, and the level that it indicates; None for numbers and positions."""
-        for column in self.columns:
-            levels = (None, *column.indicated) if column.is_measured else column.indicated
-            if j < len(levels):
-                return column, levels[j]
-            j -= len(levels)
-        raise IndexError(j)
+    @cached_property
+    def sources(self) -> tuple[tuple[Column, str | None], ...]:
+        """For each feature, its column and the level that it indicates; None for numbers and positions."""
+        return tuple(
+            (column, level)
+            for column in self.columns
+            for level in ((None, *column.indicated) if column.is_measured else column.indicated)
+        )
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The positions of the columns in the table, by name."""
+        return {name: position for position, name in enumerate(self.names)}
 
     def features_of(self, name: str) -> list[int]:
         """Return the positions of the features of a column, or of the feature with this name; refuse other names."""

@@ -310,8 +310,8 @@ def _tree(rng, encoding, rows, n_classes):
     omega = np.where(rng.random(shape) < 0.3, rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7, size=shape), omega)
     for b in range(topology.n_branches):
         if rng.random() < 0.5:
-            column = encoding.source(int(rng.integers(n_features)))[0]
-            is_other = [encoding.source(j)[0] is not column for j in range(n_features)]
+            column = encoding.sources[int(rng.integers(n_features))][0]
+            is_other = [encoding.sources[j][0] is not column for j in range(n_features)]
             omega[b] = np.where(
                 is_other, 0.0, _pick(rng, (1.0, -1.0)) * rng.choice([0.0, 1.0, 1.0, 1000.0], n_features)
             )

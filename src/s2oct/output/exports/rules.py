@@ -33,7 +33,7 @@ def plain_classes(classes: Sequence[Any]) -> list[Any]:
 
 def columns_used(tree: ObliqueTree, part: Leaf | Split, encoding: Encoding) -> dict[Column, int]:
     """Return the columns used by the splits of a part, with their positions in the table."""
-    used = {encoding.source(j)[0].name for j in features_used(tree, part)}
+    used = {encoding.sources[j][0].name for j in features_used(tree, part)}
     return {column: position for position, column in enumerate(encoding.columns) if column.name in used}
 
 
@@ -92,7 +92,7 @@ def cell_test(rule: SplitRule, encoding: Encoding) -> CellTest | None:
     if rule.kind == SUM or (rule.kind == ORDERED and len({*rule.sides.values()}) == 1):
         return None
     (j, _), *_ = rule.pairs
-    column, _ = encoding.source(j)
+    column, _ = encoding.sources[j]
     if column.kind == NUMBER:
         if rule.kind != THRESHOLD:
             return CellTest(column, rule.sides[str(rule.missing)])
@@ -173,7 +173,7 @@ class Language:
 
     def feature(self, j: int, encoding: Encoding) -> str:
         """Write a feature of a row, for a sum."""
-        column, level = encoding.source(j)
+        column, level = encoding.sources[j]
         value = variable(column, encoding)
         if column.kind == NUMBER and level is not None:
             return self.gap.format(value)
@@ -184,7 +184,7 @@ class Language:
 
 def variable(column: Column, encoding: Encoding) -> str:
     """Return the name of the variable of a column."""
-    return f"v{encoding.columns.index(column)}"
+    return f"v{encoding.positions[column.name]}"
 
 
 def compared(value: str, comparison: Comparison, number: Callable[[float], str]) -> str:

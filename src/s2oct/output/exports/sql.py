@@ -89,7 +89,7 @@ class SqlDialect:
         test = cell_test(rule, encoding)
         if test is None:
             # Always with <=: infinite products may add up to NaN, which is larger than any number in most databases.
-            total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(*encoding.source(j))}")
+            total = written_sum(rule.pairs, lambda c, j: f"{sql_number(c)} * {self._feature(*encoding.sources[j])}")
             return f"{total} <= {sql_number(rule.offset)}"
         column, gap = test.column, self._is_gap(test.column)
         if test.is_about_gaps:

@@ -24,7 +24,7 @@ from s2oct.stopping import Deadline
 from s2oct.tables.columns import read_cells
 from s2oct.tables.encoding import IMPUTATIONS, learn_column
 from s2oct.tables.partly_labeled import PartlyLabeledTable
-from s2oct.wording import amount, count, plural
+from s2oct.wording import amount, plural
 
 TRUSTED = (
     "certificate.lower_bound",
@@ -165,7 +165,7 @@ def _differing_data(model: Model, problem: Problem, table: PartlyLabeledTable) -
         yield "data: the rows, labels, classes or totals differ from those of the fit, or are in another order"
     n_elsewhere = int((clf.tree_.apply(problem.X) != clf.witness_.apply(problem.X)).sum())
     if n_elsewhere:
-        rows = "1 row ends" if n_elsewhere == 1 else f"{count(n_elsewhere)} rows end"
+        rows = "1 row ends" if n_elsewhere == 1 else f"{amount(n_elsewhere)} rows end"
         yield f"{rows} in another leaf of the tree than the certified hyperplanes say"
 
 

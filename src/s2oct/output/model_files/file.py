@@ -18,7 +18,7 @@ from s2oct.files import replaced
 from s2oct.output.model_files.codec import inside, place
 from s2oct.output.model_files.content import ESTIMATORS, Model, TreeEstimator, content_of, model_of
 from s2oct.version import __version__
-from s2oct.wording import brief, count
+from s2oct.wording import amount, brief
 
 FORMAT, FORMAT_VERSION = "s2oct-model", 1
 
@@ -163,7 +163,7 @@ def _text(path: Path) -> str:
         # Not the size in the file system: pipes and devices have none.
         read = file.read(LARGEST_FILE + 1)
     if len(read) > LARGEST_FILE:
-        most = count(LARGEST_FILE)
+        most = amount(LARGEST_FILE)
         raise InvalidModelFile(f"Expected a model file of at most {most} bytes, got more in {str(path)!r}.")
     try:
         return read.decode()

@@ -20,7 +20,7 @@ from s2oct.fit.certificate import Cell
 from s2oct.output.plots.shares import heading_of, worst_cells
 from s2oct.output.report.wording import clean, percent
 from s2oct.problem.totals import NEARLY_MET
-from s2oct.wording import amount, count, plural
+from s2oct.wording import amount, plural
 
 SHOWN_FEATURES = 10
 """Number of features in the table, the largest differences first."""
@@ -210,8 +210,8 @@ def _chance(sample: Mapping[str, Any], worst: Mapping[str, Any]) -> tuple[str, b
     drawn = hypergeom.interval(USUAL, sample["n_rows"], round(worst["population"]), n_labeled)
     low, high = (int(bound) for bound in drawn)
     draws = (
-        f" A simple random sample of {plural(n_labeled, 'row')} would have between {count(low)} and "
-        f"{count(high)} such rows in 19 of 20 draws; this one has {count(here)}."
+        f" A simple random sample of {plural(n_labeled, 'row')} would have between {amount(low)} and "
+        f"{amount(high)} such rows in 19 of 20 draws; this one has {amount(here)}."
     )
     return draws, low <= here <= high
 

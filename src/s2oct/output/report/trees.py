@@ -23,7 +23,7 @@ from s2oct.output.plots.tree import leaf_label
 from s2oct.output.report.wording import clean, measure, percent
 from s2oct.trees.features import NUMBER, FeatureColumn, columns_of
 from s2oct.trees.rules import Leaf, Split, SplitRule, conditions, pruned, rule_lines
-from s2oct.wording import amount, count, listed, percentage, plural
+from s2oct.wording import amount, listed, percentage, plural
 
 NOTEWORTHY = 0.3
 """Minimum distance of a leaf's mean from the mean of all rows, in standard deviations, to mention a feature."""
@@ -105,10 +105,10 @@ def _numbers(name: str, *, unlabeled: int, labeled: int, wrong: int, all_unlabel
         return f"{assigned}No labeled row is here: the class of this leaf follows from the other leaves and the total."
     if wrong:
         verb = "has" if wrong == 1 else "have"
-        return f"{assigned}Of the {plural(labeled, 'labeled row')} here, {count(wrong)} {verb} another class."
+        return f"{assigned}Of the {plural(labeled, 'labeled row')} here, {amount(wrong)} {verb} another class."
     if labeled == 1:
         return f"{assigned}The one labeled row here has this class."
-    return f"{assigned}All {count(labeled)} labeled rows here have this class."
+    return f"{assigned}All {amount(labeled)} labeled rows here have this class."
 
 
 def _profile(rows: FittedRows, here: BoolArray) -> list[str]:

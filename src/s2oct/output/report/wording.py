@@ -8,7 +8,7 @@ from typing import Any
 
 from s2oct.estimators.fitted import FittedRows
 from s2oct.trees.features import Feature, columns_of, renamed
-from s2oct.wording import amount, count, duration, plural
+from s2oct.wording import amount, duration, plural
 
 NBSP, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 
@@ -79,7 +79,6 @@ def measure(value: float, digits: int = 4) -> str:
 
 FILTERS: Mapping[str, Callable[..., str]] = {
     "clean": clean,
-    "count": count,
     "duration": duration,
     "measure": measure,
     "percent": percent,

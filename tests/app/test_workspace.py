@@ -191,6 +191,6 @@ def test_a_damaged_session_hides_no_other_and_old_remains_of_uploads_are_swept(a
         path.mkdir()
     for path in (remains[0], remains[2]):
         os.utime(path, (0, 0))
-    asked.desk.sweep()
+    asked.workspace.sweep()
     assert [path.exists() for path in remains] == [False, True, True]
     assert (store / session).exists()

@@ -35,7 +35,7 @@ class Busy(S2OCTError, RuntimeError):
 
 
 @dataclass
-class Desk:
+class Workspace:
     """The sessions in one folder, readable only by its user, and the processes of their jobs."""
 
     folder: Path
