@@ -24,6 +24,7 @@ from s2oct.tables.encoding import Column, Encoding, Unseen
 from s2oct.trees.rules import SplitRule
 from tests.messages import naming
 from tests.output.exports.readers import READERS, TRANSLATED, by_duckdb, by_sqlite
+from tests.stopwatch import processor_seconds
 
 N_ROWS = 100_000
 NAMES = ["age", 'the "income"', "x y", "select", "ü"]
@@ -304,3 +305,12 @@ def test_without_onnx_one_sentence_names_the_package_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtra, match=naming("pip install onnx")):
         tree_to_onnx(ObliqueTree.constant(Topology(1), 1, right=False), ["age"], CLASSES)
+
+
+@pytest.mark.parametrize("export", [tree_to_python, tree_to_r, tree_to_sql])
+def test_a_rule_over_thousands_of_columns_is_written_in_linear_time(export):
+    """Looking up each column among all columns took 5 s."""
+    p = 3000
+    tree = ObliqueTree.of(Topology(2), np.random.default_rng(0).normal(size=(3, p)), np.zeros(3))
+    names = [f"x{j}" for j in range(p)]
+    assert processor_seconds(lambda: export(tree, names, CLASSES), 2.0) <= 2.0
