@@ -287,7 +287,8 @@ class TotalOptions:
             )
         if n_by != n_files and (n_by or n_files > 1) and not has_model:
             raise InvalidProblem(
-                f"Expected one --by for each file of totals, in the same order, got {n_by} for {plural(n_files, 'file')}."
+                f"Expected one --by for each file of totals, in the same order, got {n_by} for "
+                f"{plural(n_files, 'file')}."
             )
         return TableTotals(
             (*_class_totals("--total", self.total), *_class_totals("--population-total", self.population_total)),

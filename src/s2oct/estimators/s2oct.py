@@ -370,6 +370,8 @@ class S2OCTClassifier(TreeClassifier):
 
     def _with_estimated_totals(self, task: FitTask, began: float, stop: Stop | None) -> FitTask:
         """Return the task with estimates in place of totals that are to be estimated."""
+        if not task.known.needs_estimates:
+            return task
         deadline = Deadline(began + ESTIMATING_SHARE * task.budget.time_limit, stop or never)
         return replace(task, known=with_estimated_totals(task.known, task.rows, task.budget.seed, deadline))
 

@@ -116,7 +116,7 @@ def with_estimated_totals(
     params : ShareParams
         How shares are estimated.
     """
-    if known.is_labeled.all() or (known.stated.tables and not known.stated.wants_estimates):
+    if not known.needs_estimates:
         return known
     as_given = known
     if not known.stated.tables:

@@ -140,6 +140,11 @@ class Known:
         return self.labels.is_labeled
 
     @property
+    def needs_estimates(self) -> bool:
+        """Whether totals are still to be estimated: those that the user wants estimated, or all if none is given."""
+        return not self.is_labeled.all() and (not self.stated.tables or self.stated.wants_estimates)
+
+    @property
     def classes(self) -> ObjectArray:
         """The class labels, sorted."""
         return self.labels.classes
