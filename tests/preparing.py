@@ -50,4 +50,4 @@ def cost_of(prepared: Prepared, tree: ObliqueTree) -> float | None:
 
 def score_of(problem: Problem, tree: ObliqueTree, C: float = 1.0) -> Score:
     """What a tree is worth."""
-    return score(Assignment.of(problem, tree), C)
+    return score(Assignment.of(problem, tree), ModelSpec(C=C))

@@ -37,7 +37,7 @@ def pair():
 )
 def test_a_tree_is_feasible_where_every_constraint_of_p2_holds(pair, omega, gamma, feasible):
     assignment = Assignment.of(pair.problem, one_split(omega, gamma))
-    assert is_feasible(assignment, pair.bounds, score(assignment, 1.0)) == feasible
+    assert is_feasible(assignment, pair.bounds, score(assignment, pair.spec)) == feasible
     assert (feasible_score(pair, assignment) is not None) == feasible
     assert (feasible_cost(pair, assignment) is not None) == feasible
 

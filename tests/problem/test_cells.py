@@ -100,7 +100,7 @@ def test_weight_k_equals_k_copies(drawn, data):
         targets=problem.targets.over(unit),
         unit=unit,
     )
-    by_copies, by_weight = (score(Assignment.of(rows, tree), prepared.spec.C) for rows in (repeated, weighted))
+    by_copies, by_weight = (score(Assignment.of(rows, tree), prepared.spec) for rows in (repeated, weighted))
     assert unit * by_weight.objective == pytest.approx(by_copies.objective)
     assert unit * by_weight.xi == pytest.approx(by_copies.xi)
     assert weighted.n_rows == problem.n_rows

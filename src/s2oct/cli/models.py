@@ -180,6 +180,7 @@ def rendered(model: Model, form: str, path: Path) -> str | bytes:
         return tree_to_r(tree, names, classes, encoding=encoding).rstrip("\n")
     if form == "onnx":
         return tree_to_onnx(tree, names, classes, encoding=encoding)
+    assert form == "text", f"nothing writes the form {form}"
     return model.estimator.rules_
 
 

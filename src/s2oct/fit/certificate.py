@@ -480,7 +480,7 @@ def certify(prepared: Prepared, tree: ObliqueTree, record: FitRecord, rules: Obl
     size = TreeSize.of_tree(tree if rules is None else rules, problem.features)
     assignment = Assignment.of(problem, tree)
     labeled, classes = assignment.labeled_classes, assignment.unlabeled_classes
-    found = score(assignment, prepared.spec.C)
+    found = score(assignment, prepared.spec)
     cells = () if problem.targets.is_known else counted_cells(problem.targets, classes, problem.unlabeled_size, unit)
     labels = labels_of(problem)
     return Certificate(

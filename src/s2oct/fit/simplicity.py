@@ -322,7 +322,7 @@ def equally_good(prepared: Prepared, tree: ObliqueTree, context: FitContext) -> 
     if clock.is_over:
         return []
     context.listener.stage(COMPARING)
-    cost = score(Assignment.of(prepared.problem, tree), prepared.spec.C).objective + DECIDED_TOLERANCE
+    cost = score(Assignment.of(prepared.problem, tree), prepared.spec).objective + DECIDED_TOLERANCE
     instance = Instance.of(prepared.without_guide(), cost)
     least = POOL.least_seconds if prepared.problem.guide is None else POOL.least_seconds_guided
     until = clock.deadline(min(max(clock.elapsed, least), POOL.longest_seconds))

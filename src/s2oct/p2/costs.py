@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from s2oct.arrays import BoolArray, FloatArray, IntArray
-from s2oct.p2.prepared import Bounds, Prepared
+from s2oct.p2.prepared import Bounds, ModelSpec, Prepared
 from s2oct.problem.problem import Guide, Problem
 from s2oct.trees.tree import Distances, ObliqueTree, Topology
 
@@ -163,15 +163,15 @@ class Score:
     guide_cost: float = 0.0
 
 
-def score(assignment: Assignment, C: float) -> Score:
-    """Evaluate a tree on the rows of a problem."""
+def score(assignment: Assignment, spec: ModelSpec) -> Score:
+    """Evaluate a tree on the rows of a problem, at the prices of a spec."""
     problem, margins = assignment.problem, assignment.margins
     leaf_error, xi = sum_of_errors(problem.labeled_size, assignment.label_errors), rows_off(assignment)
     too_near = margins < 1 - MARGIN_TOLERANCE
     return Score(
         leaf_error=leaf_error,
         xi=xi,
-        objective=leaf_error + C * xi,
+        objective=leaf_error + spec.C * xi,
         n_margin_violations=int(problem.unlabeled_multiplicity[too_near].sum()),
         min_margin=float(margins.min()) if len(margins) else float("inf"),
         guide_cost=0.0 if problem.guide is None else guide_cost(problem.guide, assignment),
@@ -215,7 +215,7 @@ def is_feasible(
 
 def feasible_score(prepared: Prepared, assignment: Assignment) -> Score | None:
     """The score of a tree in model units, or None if it is not feasible for P2."""
-    found = score(assignment, prepared.spec.C)
+    found = score(assignment, prepared.spec)
     feasible = is_feasible(assignment, prepared.bounds, found, most_features=prepared.most_features)
     return found if feasible else None
 
